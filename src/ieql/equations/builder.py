@@ -1,0 +1,118 @@
+"""Building expressions bottom-up, with sharing: used by the parser, extraction and simplification.
+
+A `Builder` hands out source numbers. Adding the same unit with the same arguments twice gives the
+same number, and what can be folded at once (a unit of constants, a product with a number) never
+becomes a node, so every graph it makes is canonical.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.units import Unit
+
+__all__ = ["Builder", "canonical"]
+
+
+class Builder:
+    """Collects nodes for an `Expression`; sums go in and sums come out."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.nodes: list[Node] = []
+        self._known: dict[Node, int] = {}
+
+    def input(self, index: int) -> Sum:
+        """The input with this index, as a sum."""
+        return Sum(0.0, (index,), (1.0,))
+
+    def apply(self, unit: Unit, *args: Sum) -> Sum:
+        """A unit applied to sums; the result is a sum, too (of one source, or a constant)."""
+        args = tuple(_tidy(a) for a in args)
+        if all(a.is_constant for a in args):
+            value = float(unit(*(np.array([a.bias]) for a in args))[0])
+            if math.isfinite(value):
+                return Sum(value)
+        if unit.name == "mul":
+            for a, b in (args, args[::-1]):
+                if a.is_constant:
+                    return b.scaled(a.bias)
+        factor = 1.0
+        if unit.name == "div":
+            numerator, denominator = args
+            if denominator.is_constant and denominator.bias != 0.0:
+                return numerator.scaled(1.0 / denominator.bias)
+            if numerator.is_constant:
+                # c / z is stored as c times 1 / z, so that it is written and read in one way.
+                factor = numerator.bias
+                args = (Sum(1.0), denominator)
+        if factor == 0.0:
+            return Sum(0.0)
+        return Sum(0.0, (self._number(Node(unit, args)),), (factor,))
+
+    def _number(self, node: Node) -> int:
+        if node not in self._known:
+            self._known[node] = len(self.names) + len(self.nodes)
+            self.nodes.append(node)
+        return self._known[node]
+
+    def expression(self, *outputs: Sum) -> Expression:
+        """The finished graph; nodes that no output needs are dropped."""
+        return _live(Expression(self.names, tuple(self.nodes), tuple(_tidy(s) for s in outputs)))
+
+
+def _tidy(s: Sum) -> Sum:
+    """Without zero weights and negative zeros."""
+    pairs = [(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
+    return Sum(s.bias + 0.0, tuple(i for i, _ in pairs), tuple(w for _, w in pairs))
+
+
+def _live(expression: Expression) -> Expression:
+    """Drop dead nodes and number the others in the order in which the outputs mention them."""
+    d = len(expression.names)
+    order: list[int] = []
+    seen: set[int] = set()
+
+    def visit(s: Sum) -> None:
+        for i in s.sources:
+            k = i - d
+            if k >= 0 and k not in seen:
+                seen.add(k)
+                for a in expression.nodes[k].args:
+                    visit(a)
+                order.append(k)
+
+    for s in expression.outputs:
+        visit(s)
+    if order == list(range(len(expression.nodes))):
+        return expression
+    new = {d + k: d + position for position, k in enumerate(order)}
+
+    def renumber(s: Sum) -> Sum:
+        return Sum(s.bias, tuple(new.get(i, i) for i in s.sources), s.weights)
+
+    nodes = tuple(
+        Node(expression.nodes[k].unit, tuple(renumber(a) for a in expression.nodes[k].args))
+        for k in order
+    )
+    return Expression(expression.names, nodes, tuple(renumber(s) for s in expression.outputs))
+
+
+def translate(s: Sum, values: list[Sum]) -> Sum:
+    """A sum with each source replaced by a sum."""
+    result = Sum(s.bias)
+    for i, w in zip(s.sources, s.weights, strict=True):
+        result = result.plus(values[i].scaled(w))
+    return result
+
+
+def canonical(expression: Expression) -> Expression:
+    """Rebuild an expression node by node; see `Expression.canonical`."""
+    builder = Builder(expression.names)
+    values = [builder.input(i) for i in range(len(expression.names))]
+    for node in expression.nodes:
+        values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
+    return builder.expression(*(translate(s, values) for s in expression.outputs))

@@ -1,0 +1,337 @@
+"""Expressions: immutable graphs of units, the paper's sparse networks in their smallest form.
+
+An expression is a list of nodes in topological order. A node applies a unit to one or two sums; a
+`Sum` is the affine map in front of a unit, ``bias + Σ weight · source``, the paper's
+``z = W ỹ + b`` with only the live weights. Sources are numbered: first the inputs, then the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.errors import IeqlError
+from ieql.units import Interval, Unit, unit
+
+if TYPE_CHECKING:
+    from ieql.prior import Prior
+
+__all__ = ["Expression", "Node", "Sum"]
+
+Array = NDArray[np.float64]
+ROWS_AT_ONCE = 65_536
+MAX_NODES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The affine map ``bias + Σ weights[i] · sources[i]``."""
+
+    bias: float = 0.0
+    sources: tuple[int, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether nothing enters but the bias."""
+        return not self.sources
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it passes a single source on unchanged."""
+        return self.bias == 0.0 and self.weights == (1.0,)
+
+    def scaled(self, factor: float) -> Sum:
+        """This sum times a number."""
+        return Sum(self.bias * factor, self.sources, tuple(w * factor for w in self.weights))
+
+    def plus(self, other: Sum) -> Sum:
+        """The sum of both, equal sources merged in the order of their first appearance."""
+        merged = dict(zip(self.sources, self.weights, strict=True))
+        for source, weight in zip(other.sources, other.weights, strict=True):
+            merged[source] = merged.get(source, 0.0) + weight
+        return Sum(self.bias + other.bias, tuple(merged), tuple(merged.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A unit applied to its arguments."""
+
+    unit: Unit
+    args: tuple[Sum, ...]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An equation's right-hand side, for one or several outputs.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the inputs, in the order of the columns of ``X``.
+    nodes : tuple of Node
+        In topological order; source ``len(names) + k`` is node ``k``.
+    outputs : tuple of Sum
+        One affine map per output.
+    """
+
+    names: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Sum, ...]
+
+    # --- reading and writing -------------------------------------------------------------------
+
+    @classmethod
+    def parse(
+        cls, text: str, names: Sequence[str], custom: Mapping[str, Unit] | None = None
+    ) -> Expression:
+        """Read the text form of an expression with one output; never evaluates code."""
+        from ieql.equations.text import parse
+
+        return parse(text, tuple(names), custom)
+
+    def text(self, output: int = 0, precision: int | None = None) -> str:
+        """Infix text in the user's names; without `precision` it parses back to this expression."""
+        from ieql.equations.text import write
+
+        return write(self, output, precision)
+
+    def __str__(self) -> str:
+        return "; ".join(self.text(k, precision=6) for k in range(len(self.outputs)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, for JSON."""
+
+        def plain(s: Sum) -> list[Any]:
+            return [s.bias, list(s.sources), list(s.weights)]
+
+        return {
+            "names": list(self.names),
+            "nodes": [[n.unit.name, [plain(a) for a in n.args]] for n in self.nodes],
+            "outputs": [plain(s) for s in self.outputs],
+        }
+
+    @classmethod
+    def from_dict(
+        cls, form: Mapping[str, Any], custom: Mapping[str, Unit] | None = None
+    ) -> Expression:
+        """Rebuild from `to_dict`; a form that is not a valid graph is refused."""
+        try:
+            names = tuple(str(n) for n in form["names"])
+            if len(form["nodes"]) > MAX_NODES:
+                raise IeqlError(f"The expression has more than {MAX_NODES} units.")
+            nodes = []
+            for k, (name, args) in enumerate(form["nodes"]):
+                kind = unit(str(name), custom)
+                if len(args) != kind.arity:
+                    raise IeqlError(f"Unit {name!r} takes {kind.arity} argument(s).")
+                nodes.append(Node(kind, tuple(_read_sum(a, len(names) + k) for a in args)))
+            outputs = tuple(_read_sum(s, len(names) + len(nodes)) for s in form["outputs"])
+        except IeqlError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise IeqlError(f"This is not the stored form of an expression: {error}.") from error
+        return cls(names, tuple(nodes), outputs)
+
+    # --- facts ---------------------------------------------------------------------------------
+
+    @cached_property
+    def sums(self) -> tuple[Sum, ...]:
+        """All affine maps: the arguments of the nodes in order, then the outputs."""
+        return tuple(a for n in self.nodes for a in n.args) + self.outputs
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of active parameters: weights, not biases (the paper's count)."""
+        return sum(len(s.sources) for s in self.sums)
+
+    @property
+    def inputs_used(self) -> tuple[str, ...]:
+        """Names of the inputs that matter, in the order of the columns."""
+        used = {i for s in self.sums for i in s.sources}
+        return tuple(name for i, name in enumerate(self.names) if i in used)
+
+    def unit_counts(self) -> dict[str, int]:
+        """How often each unit appears."""
+        counts: dict[str, int] = {}
+        for node in self.nodes:
+            counts[node.unit.name] = counts.get(node.unit.name, 0) + 1
+        return counts
+
+    def source_name(self, source: int) -> str:
+        """Return ``"input"`` or the name of the unit behind a source number."""
+        k = source - len(self.names)
+        return "input" if k < 0 else self.nodes[k].unit.name
+
+    def complexity(self, prior: Prior) -> float:
+        """Weighted number of parameters, L_C = Σ c_u ‖W_u‖₀ (section "Complexity Measure")."""
+        return float(sum(prior.cost(self.source_name(i)) for s in self.sums for i in s.sources))
+
+    def is_allowed(self, prior: Prior) -> bool:
+        """Whether every connection is one the prior permits (equation "prohibited_components")."""
+        for node in self.nodes:
+            for a, argument in enumerate(node.args):
+                if not self._sum_is_allowed(prior, node.unit.name, a, argument):
+                    return False
+        return all(self._sum_is_allowed(prior, "output", 0, s) for s in self.outputs)
+
+    def _sum_is_allowed(self, prior: Prior, outer: str, argument: int, s: Sum) -> bool:
+        d = len(self.names)
+        return all(
+            prior.allows_input(outer, argument, self.names[i])
+            if i < d
+            else prior.allows(outer, argument, self.nodes[i - d].unit.name)
+            for i in s.sources
+        )
+
+    # --- values --------------------------------------------------------------------------------
+
+    def evaluate(self, X: Array) -> Array:
+        """Values of all outputs, shape (rows, outputs); NaN where a unit is undefined."""
+        X = np.asarray(X, dtype=np.float64)
+        result = np.empty((len(X), len(self.outputs)))
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            values = self._values(X[rows])
+            for k, s in enumerate(self.outputs):
+                result[rows, k] = _affine(s, values, len(X[rows]))
+        return result
+
+    def arguments(self, X: Array) -> list[tuple[Array, ...]]:
+        """For each node the values of its arguments."""
+        X = np.asarray(X, dtype=np.float64)
+        values = self._values(X)
+        return [tuple(_affine(a, values, len(X)) for a in n.args) for n in self.nodes]
+
+    def _values(self, X: Array) -> list[Array]:
+        values = [np.ascontiguousarray(X[:, i]) for i in range(len(self.names))]
+        with np.errstate(all="ignore"):
+            for node in self.nodes:
+                args = [_affine(a, values, len(X)) for a in node.args]
+                values.append(node.unit(*args))
+        return values
+
+    def intervals(self, lower: Sequence[float], upper: Sequence[float]) -> list[Interval | None]:
+        """Bounds of every source over a box of inputs; None where a unit may be undefined."""
+        bounds: list[Interval | None] = [
+            (float(a), float(b)) for a, b in zip(lower, upper, strict=True)
+        ]
+        for node in self.nodes:
+            args = [sum_interval(a, bounds) for a in node.args]
+            known = [a for a in args if a is not None]
+            bounds.append(node.unit.to_interval(*known) if len(known) == len(args) else None)
+        return bounds
+
+    # --- constants -----------------------------------------------------------------------------
+
+    def constants(self) -> Array:
+        """All constants in order: of each sum the bias, then the weights."""
+        return np.array([c for s in self.sums for c in (s.bias, *s.weights)])
+
+    def with_constants(self, theta: Iterable[float]) -> Expression:
+        """The same graph with other constants."""
+        values = iter(np.asarray(theta, dtype=np.float64).tolist())
+
+        def fill(s: Sum) -> Sum:
+            return Sum(next(values), s.sources, tuple(next(values) for _ in s.weights))
+
+        nodes = tuple(replace(n, args=tuple(fill(a) for a in n.args)) for n in self.nodes)
+        return Expression(self.names, nodes, tuple(fill(s) for s in self.outputs))
+
+    # --- other forms ---------------------------------------------------------------------------
+
+    def output(self, k: int) -> Expression:
+        """The expression of one output alone."""
+        return Expression(self.names, self.nodes, (self.outputs[k],)).canonical()
+
+    def rescaled(
+        self, offset: Array, scale: Array, out_offset: Array | float, out_scale: Array | float
+    ) -> Expression:
+        """Fold scaling into the constants.
+
+        If this expression maps ``(x - offset) / scale`` to ``(y - out_offset) / out_scale``, the
+        result maps x to y: the equation in the user's own coordinates.
+        """
+        d = len(self.names)
+
+        def fold(s: Sum) -> Sum:
+            bias, weights = s.bias, list(s.weights)
+            for j, i in enumerate(s.sources):
+                if i < d:
+                    weights[j] /= float(scale[i])
+                    bias -= weights[j] * float(offset[i])
+            return Sum(bias, s.sources, tuple(weights))
+
+        nodes = tuple(replace(n, args=tuple(fold(a) for a in n.args)) for n in self.nodes)
+        shift = np.broadcast_to(out_offset, (len(self.outputs),))
+        stretch = np.broadcast_to(out_scale, (len(self.outputs),))
+        outputs = tuple(
+            fold(s).scaled(float(b)).plus(Sum(float(a)))
+            for s, a, b in zip(self.outputs, shift, stretch, strict=True)
+        )
+        return Expression(self.names, nodes, outputs)
+
+    def canonical(self) -> Expression:
+        """The same function with dead and repeated units removed and constants folded.
+
+        Nodes are numbered by their first appearance when the outputs are read from left to right,
+        so that two texts that say the same give the same graph.
+        """
+        from ieql.equations.builder import canonical
+
+        return canonical(self)
+
+    def to_sympy(self, output: int = 0) -> Any:
+        """SymPy form with one symbol per input, named as in the data."""
+        import sympy
+
+        values: list[Any] = [sympy.Symbol(n, real=True) for n in self.names]
+
+        def affine(s: Sum) -> Any:
+            terms = [
+                values[i] if w == 1.0 else sympy.Float(w) * values[i]
+                for i, w in zip(s.sources, s.weights, strict=True)
+            ]
+            if s.bias != 0.0 or not terms:
+                terms.append(sympy.Integer(1) if s.bias == 1.0 else sympy.Float(s.bias))
+            return sympy.Add(*terms)
+
+        for node in self.nodes:
+            values.append(node.unit.to_sympy(*(affine(a) for a in node.args)))
+        return affine(self.outputs[output])
+
+
+def _read_sum(form: Any, n_sources: int) -> Sum:
+    bias, sources, weights = form
+    sources = tuple(int(i) for i in sources)
+    if any(not 0 <= i < n_sources for i in sources) or len(sources) != len(weights):
+        raise IeqlError("The stored expression refers to a unit that does not come before it.")
+    result = Sum(float(bias), sources, tuple(float(w) for w in weights))
+    if not np.all(np.isfinite([result.bias, *result.weights])):
+        raise IeqlError("The stored expression holds a constant that is not finite.")
+    return result
+
+
+def _affine(s: Sum, values: list[Array], n_rows: int) -> Array:
+    z = np.full(n_rows, s.bias)
+    for i, w in zip(s.sources, s.weights, strict=True):
+        z += w * values[i]
+    return z
+
+
+def sum_interval(s: Sum, bounds: Sequence[Interval | None]) -> Interval | None:
+    """Bounds of an affine map from the bounds of its sources."""
+    low = high = s.bias
+    for i, w in zip(s.sources, s.weights, strict=True):
+        b = bounds[i]
+        if b is None:
+            return None
+        ends = (0.0 if w == 0.0 else w * b[0], 0.0 if w == 0.0 else w * b[1])
+        low += min(ends)
+        high += max(ends)
+    return (low, high) if low <= high else None

@@ -1,0 +1,21 @@
+"""The one family of errors a user can cause, and the "did you mean" that goes with them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["IeqlError", "nearest"]
+
+
+class IeqlError(ValueError):
+    """Bad input, said in one clear sentence: what is wrong, where, and how to mend it.
+
+    It derives from `ValueError`, which is what scikit-learn's own checks and its users expect.
+    """
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """Return ``" Did you mean 'x'?"`` for the valid name closest to `name`, or an empty string."""
+    matches = difflib.get_close_matches(str(name), [str(v) for v in valid], n=1, cutoff=0.5)
+    return f" Did you mean {matches[0]!r}?" if matches else ""

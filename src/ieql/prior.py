@@ -1,0 +1,491 @@
+"""Expert knowledge: which units may appear, what each costs, and how they may be composed.
+
+Implements the paper's expert inputs: the set of atomic units and the prohibited compositions of
+section "Architecture" (equation "prohibited_components") and the complexity factors c_u of section
+"Complexity Measure" (the table of domain specific complexity factors).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from ieql.errors import IeqlError, nearest
+from ieql.units import UNITS, Unit
+
+__all__ = ["PRESETS", "Prior"]
+
+MAX_FILE_BYTES = 1_000_000
+KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
+RULES = ("not_in", "only_in")
+
+# The unit set of the paper's appendix "iEQL Training" and the four pairs of its equation
+# "prohibited_components".
+PAPER_UNITS = ("cos", "exp", "log", "sqrt", "square", "mul", "div")
+PAPER_PAIRS = ("cos(cos)", "cos(exp)", "exp(exp)", "log(log)")
+PLAIN_COSTS = {"input": 1.0} | dict.fromkeys(PAPER_UNITS, 1.0)
+MOTOR_COSTS = dict(input=1.0, mul=2.0, div=5.0, square=2.0, log=5.0, sqrt=3.0, exp=5.0, cos=10.0)
+
+# Words with a meaning of their own in a prior, which no unit may bear.
+RESERVED = ("input", "output", "_")
+
+_COMPOSITION = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Expert knowledge about the equation to be found.
+
+    A prior is checked when it is made and never changes afterwards; it can be compared, hashed,
+    copied and pickled.
+
+    Parameters
+    ----------
+    units : sequence of str
+        Names of the units the network may use. The names of `custom` units are added if missing.
+    costs : mapping of str to float
+        Complexity factor c_u per unit name, and for ``"input"``. A missing unit gets its own
+        default cost, a missing input 1; the attribute always holds the complete table.
+    prohibit : sequence of str
+        Prohibited direct compositions: ``"cos(exp)"`` for every argument of the outer unit,
+        ``"div(_, div)"`` for one argument only.
+    inputs : mapping of str to mapping
+        Per input column ``{"not_in": [...]}`` or ``{"only_in": [...]}``, a list of unit names or
+        ``"output"`` (a direct linear term). An empty ``only_in`` excludes the column.
+    layers, copies : int or None
+        Number of hidden layers, and of copies of each unit per layer; None lets the search vary it.
+    custom : sequence of Unit
+        User-defined units, looked up before the table of units.
+
+    Examples
+    --------
+    >>> prior = Prior.of({"preset": "motor", "costs": {"cos": 20}})
+    >>> prior.cost("cos"), prior.cost("div")
+    (20.0, 5.0)
+    >>> prior.allows("cos", 0, "exp")
+    False
+    """
+
+    units: tuple[str, ...] = PAPER_UNITS
+    costs: Mapping[str, float] = field(default_factory=dict)
+    prohibit: tuple[str, ...] = PAPER_PAIRS
+    inputs: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    layers: int | None = None
+    copies: int | None = None
+    custom: tuple[Unit, ...] = ()
+    _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        custom = _checked_custom(self.custom)
+        known = {**UNITS, **{unit.name: unit for unit in custom}}
+        units = _names(self.units, known, "units")
+        if not units and not custom:
+            raise IeqlError("The prior allows no unit; list at least one under 'units'.")
+        units += tuple(unit.name for unit in custom if unit.name not in units)
+        pairs = [_composition(text, known) for text in _strings(self.prohibit, "prohibit")]
+        prohibit = tuple(text for text, _ in pairs)
+        _refuse_duplicates(prohibit, "prohibit")
+
+        def assign(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)  # the dataclass is frozen for everyone else
+
+        assign("custom", custom)
+        assign("units", units)
+        assign("costs", MappingProxyType(_checked_costs(self.costs, known)))
+        assign("prohibit", prohibit)
+        assign("inputs", MappingProxyType(_checked_inputs(self.inputs, known)))
+        assign("layers", _count(self.layers, "layers"))
+        assign("copies", _count(self.copies, "copies"))
+        assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
+
+    def __hash__(self) -> int:
+        rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
+        costs = frozenset(self.costs.items())
+        names = tuple(unit.name for unit in self.custom)
+        return hash((self.units, costs, self.prohibit, rules, self.layers, self.copies, names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Mapping proxies neither pickle nor deep-copy; the constructor rebuilds them.
+        inputs = {column: dict(rule) for column, rule in self.inputs.items()}
+        fields = (self.units, dict(self.costs), self.prohibit, inputs)
+        return type(self), (*fields, self.layers, self.copies, self.custom)
+
+    # What the rest of the package asks ------------------------------------------------------
+
+    def unit(self, name: str) -> Unit:
+        """Return the unit of that name, custom units first."""
+        for unit in self.custom:
+            if unit.name == name:
+                return unit
+        if name not in UNITS:
+            _refuse_unit(name, [*UNITS, *(unit.name for unit in self.custom)], "prior")
+        return UNITS[name]
+
+    def cost(self, source: str) -> float:
+        """Return the complexity of one connection that leaves `source`, a unit name or ``"input"``.
+
+        This is the one place where complexity is attributed (paper, section "Complexity Measure",
+        L_C = sum_u c_u ||W_u||_0): a weight costs the factor c_u of the unit it comes from.
+        """
+        if source not in self.costs:
+            _refuse_unit(source, self.costs, "prior")
+        return self.costs[source]
+
+    def allows(self, outer: str, argument: int, inner: str) -> bool:
+        """Tell whether unit `inner` may directly feed argument `argument` (from 0) of `outer`.
+
+        `outer` is a unit name or ``"output"``. Only the composition is judged (paper, equation
+        "prohibited_components"), not whether the two units are among `units`.
+        """
+        self._check_argument(outer, argument)
+        self.unit(inner)
+        return (outer, argument, inner) not in self._forbidden
+
+    def allows_input(self, outer: str, argument: int, column: str) -> bool:
+        """Tell whether input `column` may directly feed argument `argument` (from 0) of `outer`.
+
+        `outer` is a unit name, or ``"output"`` for a direct linear term in the output.
+        """
+        self._check_argument(outer, argument)
+        rule = self.inputs.get(column, {})
+        if "only_in" in rule:
+            return outer in rule["only_in"]
+        return outer not in rule.get("not_in", ())
+
+    def _check_argument(self, outer: str, argument: int) -> None:
+        arity = 1 if outer == "output" else self.unit(outer).arity
+        if not 0 <= argument < arity:
+            raise IeqlError(f"{outer} has {arity} argument(s), so there is no argument {argument}.")
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Refuse rules about input columns that are not among the data's `names`."""
+        names = list(names)
+        for column in self.inputs:
+            if column not in names:
+                raise IeqlError(
+                    f"The prior has a rule for input {_show(column)}, "
+                    f"which is not a column of the data.{nearest(column, names)}"
+                )
+
+    def words(self) -> list[str]:
+        """Return the prior in plain sentences."""
+        lines = [f"the equation may use {', '.join(self.units)}"]
+        costs = {name: self.costs[name] for name in ("input", *self.units)}
+        if len(set(costs.values())) == 1:
+            lines.append(f"every input and unit costs {costs['input']:g} per connection")
+        else:
+            lines += [f"{name} costs {cost:g} per connection" for name, cost in costs.items()]
+        lines += [f"{pair} is prohibited" for pair in self.prohibit]
+        for column, rule in self.inputs.items():
+            for kind, places in rule.items():
+                lines.append(_rule_in_words(column, kind, places))
+        for key in ("layers", "copies"):
+            count = getattr(self, key)
+            if count is not None:
+                lines.append(f"the number of {key} is {count}")
+        return lines
+
+    # Reading and writing --------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, spec: object) -> Prior:
+        """Return the prior meant by `spec`: a preset name, a YAML file, a mapping or a `Prior`."""
+        if isinstance(spec, Prior):
+            return spec
+        if isinstance(spec, Mapping):
+            return cls.from_dict(spec)
+        if isinstance(spec, str) and spec in PRESETS:
+            return PRESETS[spec]
+        if isinstance(spec, str | os.PathLike):
+            return cls._from_file(Path(os.fsdecode(spec)))
+        raise IeqlError(
+            f"A prior is a preset name ({', '.join(PRESETS)}), the path of a YAML file, a mapping "
+            f"or a Prior, not {_show(spec)} of type {type(spec).__name__}."
+        )
+
+    @classmethod
+    def _from_file(cls, path: Path) -> Prior:
+        name = _show(str(path))
+        try:
+            if not path.is_file():
+                raise IeqlError(
+                    f"The prior {name} is neither a preset ({', '.join(PRESETS)}) nor an existing "
+                    f"file.{nearest(str(path), PRESETS)}"
+                )
+            with path.open("rb") as file:
+                content = file.read(MAX_FILE_BYTES + 1)
+            text = content.decode("utf-8-sig")
+        except OSError as error:
+            raise IeqlError(f"The prior file {name} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise IeqlError(f"The prior file {name} is not UTF-8 text, so not YAML.") from error
+        if len(content) > MAX_FILE_BYTES:
+            raise IeqlError(f"The prior file {name} is larger than 1 MB; is it the right file?")
+        try:
+            return cls.from_yaml(text)
+        except IeqlError as error:
+            raise IeqlError(f"Prior file {name}: {error}") from error
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Prior:
+        """Read a prior from YAML text; see `from_dict` for the keys."""
+        return cls.from_dict(_parse_yaml(text))
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Prior:
+        """Make a prior from a mapping of settings.
+
+        The settings start from those of ``preset`` (default: plain). ``costs`` change single
+        entries of the preset's table; each other key (``units``, ``prohibit``, ``inputs``,
+        ``layers``, ``copies``) replaces the preset's value.
+        """
+        if not isinstance(mapping, Mapping):
+            raise IeqlError(
+                f"A prior is a mapping with the keys {', '.join(KEYS)}, not {_show(mapping)}."
+            )
+        for key in mapping:
+            if key == "custom":
+                raise IeqlError("Custom units are given in Python only, as Prior(custom=...).")
+            if key not in KEYS:
+                hint = nearest(str(key), KEYS) or f" Valid keys: {', '.join(KEYS)}."
+                raise IeqlError(f"Unknown key {_show(key)} in the prior.{hint}")
+        name = mapping.get("preset", "plain")
+        if not isinstance(name, str) or name not in PRESETS:
+            hint = nearest(str(name), PRESETS) or f" Valid presets: {', '.join(PRESETS)}."
+            raise IeqlError(f"Unknown preset {_show(name)} in the prior.{hint}")
+        start = PRESETS[name]
+        settings: dict[str, Any] = {
+            key: mapping.get(key, getattr(start, key)) for key in KEYS if key != "preset"
+        }
+        for key, nothing in (("units", ()), ("prohibit", ()), ("inputs", {}), ("costs", {})):
+            if settings[key] is None:  # "prohibit:" with every line below commented out
+                settings[key] = nothing
+        settings["costs"] = {**start.costs, **_mapping(settings["costs"], "costs")}
+        return cls(**settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, mappings and numbers from which `from_dict` makes an equal prior."""
+        if self.custom:
+            names = ", ".join(unit.name for unit in self.custom)
+            raise IeqlError(
+                f"A prior with custom units ({names}) cannot be written down; their functions "
+                "exist in Python only. Keep the Prior object, or remove the custom units."
+            )
+        plain = PRESETS["plain"].costs
+        shown = {"input", *self.units} | {n for n, c in self.costs.items() if c != plain[n]}
+        result: dict[str, Any] = {
+            "units": list(self.units),
+            "costs": {n: _short_number(c) for n, c in self.costs.items() if n in shown},
+            "prohibit": list(self.prohibit),
+        }
+        if self.inputs:
+            result["inputs"] = {
+                column: {kind: list(places) for kind, places in rule.items()}
+                for column, rule in self.inputs.items()
+            }
+        for key in ("layers", "copies"):
+            if getattr(self, key) is not None:
+                result[key] = getattr(self, key)
+        return result
+
+    def to_yaml(self) -> str:
+        """Return YAML text from which `from_yaml` makes an equal prior."""
+        import yaml
+
+        return str(yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=100))
+
+
+def _parse_yaml(text: str) -> Any:
+    """Return the content of YAML text; a key written twice is refused, not silently overruled."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            _refuse_duplicates(keys, "YAML keys")
+            return super().construct_mapping(node, deep=deep)
+
+    try:
+        return yaml.load(text, Loader=Loader)
+    except IeqlError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
+        raise IeqlError(f"The text is not valid YAML: {error.problem}{line}.") from error
+    except Exception as error:  # on odd tags and deep nesting PyYAML lets plain exceptions through
+        raise IeqlError(f"The text is not valid YAML ({type(error).__name__}).") from error
+
+
+def _checked_custom(custom: object) -> tuple[Unit, ...]:
+    if not isinstance(custom, Sequence):
+        raise IeqlError(f"custom: give a list of Unit objects, not {_show(custom)}.")
+    for unit in custom:
+        if not isinstance(unit, Unit):
+            raise IeqlError(f"custom: {_show(unit)} is not a Unit; define it with Unit(...).")
+        if unit.name in RESERVED:
+            raise IeqlError(f"custom: {unit.name!r} has a meaning in priors; rename the unit.")
+    _refuse_duplicates([unit.name for unit in custom], "custom")
+    return tuple(custom)
+
+
+def _checked_costs(costs: object, known: Mapping[str, Unit]) -> dict[str, float]:
+    """Return the complete table of complexity factors c_u, defaults filled in."""
+    table = {"input": 1.0} | {name: float(unit.cost) for name, unit in known.items()}
+    for name, cost in _mapping(costs, "costs").items():
+        if name not in table:
+            _refuse_unit(name, table, "costs")
+        number = _finite(cost)
+        if number is None or number <= 0:
+            raise IeqlError(
+                f"costs: the cost of {name!r} must be a positive, finite number, not {_show(cost)}."
+            )
+        table[name] = number
+    return table
+
+
+def _checked_inputs(
+    inputs: object, known: Mapping[str, Unit]
+) -> dict[str, Mapping[str, tuple[str, ...]]]:
+    checked: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    for column, rule in _mapping(inputs, "inputs").items():
+        if not isinstance(column, str):
+            raise IeqlError(f"inputs: put the column name {_show(column)} in quotes.")
+        where = f"inputs, {_show(column)}"
+        rule = _mapping(rule, where)
+        for kind in rule:
+            if kind not in RULES:
+                hint = nearest(str(kind), RULES) or " Use 'not_in' or 'only_in'."
+                raise IeqlError(f"{where}: unknown rule {_show(kind)}.{hint}")
+        if len(rule) != 1:
+            raise IeqlError(f"{where}: give either 'not_in' or 'only_in', and not both.")
+        ((kind, places),) = rule.items()
+        places = _names(places, [*known, "output"], f"{where}, {kind}")
+        checked[column] = MappingProxyType({kind: places})
+    return checked
+
+
+def _composition(
+    text: str, known: Mapping[str, Unit]
+) -> tuple[str, frozenset[tuple[str, int, str]]]:
+    """Return a prohibited composition in its usual spelling, and the connections it removes."""
+    match = _COMPOSITION.fullmatch(text)
+    if match is None:
+        raise IeqlError(
+            f"prohibit: {_show(text)} is not a composition; write 'cos(exp)', or 'div(_, div)' for "
+            "the second argument only."
+        )
+    outer, arguments = match[1], [argument.strip() for argument in match[2].split(",")]
+    named = [(index, name) for index, name in enumerate(arguments) if name != "_"]
+    for name in (outer, *(name for _, name in named)):
+        if name not in known:
+            _refuse_unit(name, known, f"prohibit, {_show(text)}")
+    arity = known[outer].arity
+    if len(named) != 1 or len(arguments) not in (1, arity):
+        raise IeqlError(
+            f"prohibit: {_show(text)} must name exactly one inner unit, either alone or in one of "
+            f"the {arity} place(s) of {outer} with '_' in the others."
+        )
+    place, inner = named[0]
+    places = range(arity) if len(arguments) == 1 else (place,)
+    spelling = f"{outer}({', '.join(arguments)})"
+    return spelling, frozenset((outer, place, inner) for place in places)
+
+
+def _names(value: object, valid: Iterable[str], where: str) -> tuple[str, ...]:
+    valid = list(valid)
+    names = _strings(value, where)
+    for name in names:
+        if name not in valid:
+            _refuse_unit(name, valid, where)
+    _refuse_duplicates(names, where)
+    return names
+
+
+def _strings(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise IeqlError(f"{where}: give a list of names, not {_show(value)}.")
+    for name in value:
+        if not isinstance(name, str):
+            raise IeqlError(f"{where}: {_show(name)} is not a name.")
+    return tuple(value)
+
+
+def _mapping(value: object, where: str) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise IeqlError(f"{where}: give a mapping of names, not {_show(value)}.")
+    return value
+
+
+def _count(value: object, where: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise IeqlError(f"{where}: give a whole number of at least 1, not {_show(value)}.")
+    return int(value)
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _refuse_unit(name: object, valid: Iterable[str], where: str) -> NoReturn:
+    valid = list(valid)
+    hint = nearest(str(name), valid) or f" Valid names: {', '.join(valid)}."
+    raise IeqlError(f"{where}: there is no unit {_show(name)}.{hint}")
+
+
+def _refuse_duplicates(names: Sequence[str], where: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise IeqlError(f"{where}: {_show(name)} is given twice; remove one of them.")
+        seen.add(name)
+
+
+def _rule_in_words(column: str, kind: str, places: tuple[str, ...]) -> str:
+    names = ["the output" if place == "output" else place for place in places]
+    listed = " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    if kind == "only_in":
+        return f"{column} enters only {listed} directly" if names else f"{column} is not used"
+    return f"{column} does not enter {listed} directly" if names else f"{column} enters any unit"
+
+
+def _short_number(value: float) -> float:
+    """Return whole numbers as int, so that they are written as ``2`` and not ``2.0``."""
+    return int(value) if value.is_integer() and value < 1e15 else value
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def _show(value: object) -> str:
+    """Return `value` as it stands in a message, shortened if it is large."""
+    return _SHORT.repr(value)
+
+
+PRESETS: Mapping[str, Prior] = MappingProxyType(
+    {
+        "plain": Prior(costs=PLAIN_COSTS),
+        "motor": Prior(costs=MOTOR_COSTS),
+        # The fifth pair stands commented out in the paper's equation "prohibited_components", but
+        # only with it does the network have the 6405 weights of the appendix.
+        "paper": Prior(
+            costs=PLAIN_COSTS, prohibit=(*PAPER_PAIRS, "div(_, div)"), layers=4, copies=4
+        ),
+    }
+)

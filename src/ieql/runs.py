@@ -1,0 +1,254 @@
+"""The run folder: what a fit leaves on disk; a kill at any moment loses nothing already found.
+
+``run.json`` (settings, versions, seed, SHA-256 of the data), ``front.jsonl`` (one equation per
+line, appended as they are found), ``equations.csv`` and ``model.json`` (written at the end).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ieql.errors import IeqlError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+__all__ = ["RunFolder", "sha256_of"]
+
+RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
+
+# What can change a result; read from the metadata of the installed packages, importing none.
+VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
+
+
+class RunFolder:
+    """A folder with the results of one fit. Use `create` for a new run, `open` for an old one."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], settings: Mapping[str, Any], data_sha256: str
+    ) -> RunFolder:
+        """Start a run in `path`, replacing the run that may be there.
+
+        Parameters
+        ----------
+        path : path-like
+            Made with its parents if it does not exist.
+        settings : mapping
+            What the fit was asked to do; its ``random_state`` is kept as the seed, too.
+        data_sha256 : str
+            From `sha256_of`.
+
+        Raises
+        ------
+        IeqlError
+            If the folder cannot be written, or holds files of these names that are not a run's.
+        """
+        run = cls(path)
+        if not run.exists(path):
+            run._refuse_foreign_files()
+        description = {
+            "settings": dict(settings),
+            "seed": settings.get("random_state"),
+            "data_sha256": data_sha256,
+            "versions": _versions(),
+            "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        }
+        text = _to_json(description, indent=2)
+        try:
+            run.path.mkdir(parents=True, exist_ok=True)
+            # run.json stays while the old results go: killed here, the folder is still a run's.
+            for name in (MODEL, EQUATIONS, FRONT):
+                (run.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise run._not_writable(error) from error
+        run._write(RUN, text + "\n")
+        return run
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """Return the run in `path`; an `IeqlError` says it if there is none."""
+        run = cls(path)
+        if not run.path.is_dir():
+            raise IeqlError(
+                f"There is no folder {str(path)!r}; give the one named by --out in the fit."
+            )
+        if not cls.exists(path):
+            raise IeqlError(
+                f"The folder {str(path)!r} holds no run ({RUN} is missing); "
+                "give the one named by --out in the fit."
+            )
+        return run
+
+    @staticmethod
+    def exists(path: str | os.PathLike[str]) -> bool:
+        """Tell whether `path` holds a run, finished or not."""
+        return (Path(path) / RUN).is_file()
+
+    def description(self) -> dict[str, Any]:
+        """Return what ``run.json`` says: settings, seed, data_sha256, versions, command."""
+        try:
+            found = json.loads(self._read(RUN))
+        except ValueError as error:
+            raise IeqlError(f"{self.path / RUN} is damaged ({error}); fit again.") from error
+        if not isinstance(found, dict):
+            raise IeqlError(f"{self.path / RUN} is damaged (it is not a JSON object); fit again.")
+        return found
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one equation to ``front.jsonl``; when this returns, the line is on the disk.
+
+        Numbers that are not finite are written as null, as JSON has no other word for them.
+        """
+        line = (_to_json(record) + "\n").encode()
+        try:
+            with open(self.path / FRONT, "a+b") as file:
+                _drop_unfinished_line(file)
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise self._not_writable(error) from error
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the lines of ``front.jsonl``; one cut short by a kill is no line yet."""
+        path = self.path / FRONT
+        if not path.exists():
+            return []
+        records = []
+        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise IeqlError(
+                    f"Line {number} of {path} is damaged; delete that line to use the others."
+                ) from error
+            records.append(record)
+        return records
+
+    def write_equations(self, frame: pd.DataFrame) -> None:
+        """Write the front as ``equations.csv``."""
+        self._write(EQUATIONS, frame.to_csv(index=False, lineterminator="\n"))
+
+    def write_model(self, text: str) -> None:
+        """Write the fitted model, already as JSON text, as ``model.json``."""
+        self._write(MODEL, text)
+
+    def model_text(self) -> str:
+        """Return the text of ``model.json``; an `IeqlError` if the run never got that far."""
+        return self.model_path().read_text(encoding="utf-8")
+
+    def model_path(self) -> Path:
+        """Return where ``model.json`` is; an `IeqlError` if the run never got that far."""
+        path = self.path / MODEL
+        if not path.is_file():
+            raise IeqlError(
+                f"The run in {str(self.path)!r} was cut short before its model was written "
+                f"({MODEL} is missing; {len(self.records())} equations are in {FRONT}); "
+                "fit again with --overwrite."
+            )
+        return path
+
+    def _read(self, name: str) -> str:
+        return (self.path / name).read_text(encoding="utf-8")
+
+    def _write(self, name: str, text: str) -> None:
+        """Write a file whole or not at all: a reader never sees half of it."""
+        # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
+        temporary = self.path / f".{name}.{os.getpid()}.tmp"
+        try:
+            with open(temporary, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path / name)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise self._not_writable(error) from error
+
+    def _refuse_foreign_files(self) -> None:
+        for name in (MODEL, EQUATIONS, FRONT):
+            if (self.path / name).exists():
+                raise IeqlError(
+                    f"{self.path / name} would be overwritten but belongs to no run "
+                    f"({RUN} is not beside it); choose another folder."
+                )
+
+    def _not_writable(self, error: OSError) -> IeqlError:
+        return IeqlError(
+            f"Cannot write the run folder {str(self.path)!r}: {error.strerror or error}; "
+            "choose another folder or free this one."
+        )
+
+
+def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> str:
+    """Return the SHA-256 of the data as 64-bit floats: the same numbers give the same text.
+
+    Frames, arrays and lists with the same values, shapes and order agree; names do not count.
+    """
+    digest = hashlib.sha256()
+    for name, values in (("X", X), ("y", y), ("weight", weight)):
+        if values is None:
+            continue
+        array = np.ascontiguousarray(values, dtype="<f8")
+        digest.update(f"{name}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+            found[name] = "unknown"
+    return found
+
+
+def _drop_unfinished_line(file: Any) -> None:
+    """Cut what a killed process left after the last newline, so that the next line starts clean."""
+    end = file.seek(0, os.SEEK_END)
+    if end == 0:
+        return
+    file.seek(end - 1)
+    if file.read(1) == b"\n":
+        return
+    file.seek(0)
+    file.truncate(file.read().rfind(b"\n") + 1)
+    file.seek(0, os.SEEK_END)
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(_plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` in JSON's own types: NumPy's become Python's, non-finite numbers null."""
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value

@@ -1,0 +1,248 @@
+"""The Pareto front of candidates, and the criteria that select one equation from it.
+
+Implements the paper's section "Model Selection Criteria" (equation "selection_criteria").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.errors import IeqlError, nearest
+
+if TYPE_CHECKING:
+    from ieql.equations.expression import Expression
+
+__all__ = ["CRITERIA", "Candidate", "Front", "scores", "select"]
+
+CRITERIA = ("V_int", "V_int-S", "V_int&ex")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An equation on its way to the front, with its complexity and its errors.
+
+    Parameters
+    ----------
+    expression : Expression
+        The equation, constants included.
+    complexity : float
+        Number of weights, each counted with the prior's complexity factor c_u.
+    n_parameters : int
+        Number of weights, biases not counted.
+    rmse_train, rmse_validation : float
+        Root mean squared errors, in the unit of the target.
+    rmse_extrapolation : float
+        The same on points outside the training domain; NaN where there are none.
+    standard_errors : tuple of float, optional
+        Standard error of each constant.
+    """
+
+    expression: Expression
+    complexity: float
+    n_parameters: int
+    rmse_train: float
+    rmse_validation: float
+    rmse_extrapolation: float = math.nan
+    standard_errors: tuple[float, ...] | None = None
+
+
+Objectives = tuple[float, float, float]
+
+
+class Front:
+    """The Pareto set: candidates of which none is beaten in every respect by another.
+
+    The objectives are complexity, validation error and, where it is known, extrapolation error.
+    A candidate without a finite extrapolation error counts as the worst in that one respect, so
+    that without extrapolation data two objectives remain, and so that the front's objectives never
+    depend on the order in which candidates were added.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+        Candidates to start with.
+    """
+
+    def __init__(self, candidates: Iterable[Candidate] = ()) -> None:
+        self._members: list[Candidate] = []
+        self.merge(candidates)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The members of the front, the simplest first."""
+        return tuple(self._members)
+
+    def add(self, candidate: Candidate) -> bool:
+        """Add `candidate` unless a member is as good; drop those it beats. True if it entered.
+
+        Of equally good candidates the first one stays. A candidate whose train or validation error
+        is not finite never enters.
+        """
+        new = _objectives(candidate)
+        if not math.isfinite(candidate.rmse_train) or not self._accepts(new):
+            return False
+        self._members = [old for old in self._members if not _as_good(new, _objectives(old))]
+        self._members.append(candidate)
+        self._members.sort(key=_objectives)
+        return True
+
+    def merge(self, other: Iterable[Candidate]) -> bool:
+        """Add every candidate of `other`, a front or any other iterable; True if one entered."""
+        return any([self.add(candidate) for candidate in other])
+
+    def would_accept(
+        self, complexity: float, rmse_validation: float, rmse_extrapolation: float = math.nan
+    ) -> bool:
+        """Tell whether a candidate with these objectives would enter."""
+        return self._accepts(_completed(complexity, rmse_validation, rmse_extrapolation))
+
+    def _accepts(self, new: Objectives) -> bool:
+        complexity, rmse_validation, _ = new
+        if not (math.isfinite(complexity) and math.isfinite(rmse_validation)):
+            return False
+        return not any(_as_good(_objectives(old), new) for old in self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self.candidates)
+
+    def __repr__(self) -> str:
+        return f"<Front of {len(self)} candidates>"
+
+
+def _objectives(candidate: Candidate) -> Objectives:
+    return _completed(
+        candidate.complexity, candidate.rmse_validation, candidate.rmse_extrapolation
+    )
+
+
+def _completed(complexity: float, validation: float, extrapolation: float) -> Objectives:
+    return complexity, validation, extrapolation if math.isfinite(extrapolation) else math.inf
+
+
+def _as_good(a: Objectives, b: Objectives) -> bool:
+    """Tell whether `a` is at least as good as `b` in every respect."""
+    return a[0] <= b[0] and a[1] <= b[1] and a[2] <= b[2]
+
+
+def select(
+    candidates: Sequence[Candidate],
+    criterion: str,
+    *,
+    mean_error: float | None = None,
+    mean_error_extrapolation: float | None = None,
+    literal: bool = False,
+) -> int:
+    """Return the index of the candidate with the least criterion value; of equals the simplest.
+
+    See `scores` for the parameters.
+    """
+    values = scores(
+        candidates,
+        criterion,
+        mean_error=mean_error,
+        mean_error_extrapolation=mean_error_extrapolation,
+        literal=literal,
+    )
+    complexity = [candidate.complexity for candidate in candidates]
+    return int(np.lexsort((complexity, values))[0])
+
+
+def scores(
+    candidates: Sequence[Candidate],
+    criterion: str,
+    *,
+    mean_error: float | None = None,
+    mean_error_extrapolation: float | None = None,
+    literal: bool = False,
+) -> NDArray[np.float64]:
+    """Return the criterion's value for each candidate; infinity where it has none.
+
+    The criteria of the paper's equation "selection_criteria", with v_int and v_ex the validation
+    and extrapolation errors and s the complexity, each min-max normalised over the candidates::
+
+        V_int     v_int²
+        V_int-S   v_int² + s²
+        V_int&ex  v_int² + v_ex²
+
+    Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
+    with a quantity that is not finite are left out, and errors are clipped at that of the mean
+    predictor (an equation worse than the mean is of no use, however bad it is) before normalising.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        All candidates of one experiment; the normalisation depends on them.
+    criterion : str
+        One of `CRITERIA`.
+    mean_error, mean_error_extrapolation : float, optional
+        Root mean squared error of the train mean as a predictor, on the validation and on the
+        extrapolation points; None does not clip.
+    literal : bool
+        Follow the paper to the letter: neither leave out nor clip before normalising.
+    """
+    _check(candidates, criterion)
+    terms = [_column(candidates, "rmse_validation")]
+    limits = [mean_error]
+    if criterion == "V_int-S":
+        terms.append(_column(candidates, "complexity"))
+        limits.append(None)
+    elif criterion == "V_int&ex":
+        terms.append(_column(candidates, "rmse_extrapolation"))
+        limits.append(mean_error_extrapolation)
+
+    values = np.zeros(len(candidates))
+    usable = np.logical_and.reduce([np.isfinite(term) for term in terms])
+    if not literal:
+        values[~usable] = np.inf
+    kept = np.full(len(candidates), True) if literal else usable
+    for term, limit in zip(terms, limits, strict=True):
+        clipped = term if literal or limit is None else np.minimum(term, limit)
+        values[kept] += _normalised(clipped[kept]) ** 2
+    values[np.isnan(values)] = np.inf
+    if not np.isfinite(values).any():
+        raise IeqlError(
+            f"None of the {len(candidates)} candidates has finite values for {criterion}, so none "
+            "can be selected; choose another criterion or search longer."
+        )
+    return values
+
+
+def _check(candidates: Sequence[Candidate], criterion: str) -> None:
+    if criterion not in CRITERIA:
+        hint = nearest(str(criterion), CRITERIA) or f" Valid criteria: {', '.join(CRITERIA)}."
+        raise IeqlError(f"Unknown selection criterion {criterion!r}.{hint}")
+    if not candidates:
+        raise IeqlError("There is no candidate to select from; search longer.")
+    if criterion == "V_int&ex" and all(math.isnan(c.rmse_extrapolation) for c in candidates):
+        raise IeqlError(
+            "The criterion V_int&ex needs extrapolation errors; give X_extrapolation and "
+            "y_extrapolation, or select by V_int-S."
+        )
+
+
+def _column(candidates: Sequence[Candidate], name: str) -> NDArray[np.float64]:
+    return np.array([getattr(candidate, name) for candidate in candidates], dtype=np.float64)
+
+
+def _normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `values` mapped to [0, 1] by their least and largest; all 0 where they are equal.
+
+    An infinite value, met in the literal form only, becomes NaN and the finite ones become 0.
+    """
+    if values.size == 0:
+        return values
+    least, largest = np.fmin.reduce(values), np.fmax.reduce(values)
+    if least == largest and np.isfinite(largest):
+        return np.where(np.isnan(values), np.nan, 0.0)
+    with np.errstate(invalid="ignore"):
+        result: NDArray[np.float64] = (values - least) / (largest - least)
+    return result

@@ -1,0 +1,413 @@
+"""The table of atomic units (paper, section "Architecture of the iEQL").
+
+One row per unit holds everything the rest of the package needs to know of it: value, derivatives,
+domain of each argument, complexity factor, and its form in SymPy, LaTeX, C and interval arithmetic.
+A test evaluates all columns on a grid with edge values, so that they cannot drift apart.
+
+What is printed is what is computed: no unit is protected. Where a unit is undefined its value is
+NaN, in NumPy, in the compiled kernels and in the exported C alike.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.errors import IeqlError, nearest
+
+__all__ = ["REALS", "UNITS", "Interval", "Unit", "unit"]
+
+Array = NDArray[Any]
+Interval = tuple[float, float]
+"""Lower and upper bound; the bounds may be infinite."""
+REALS: Interval = (-math.inf, math.inf)
+POSITIVE: Interval = (0.0, math.inf)
+CUSTOM_CODE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    r"""An atomic function of one or two arguments.
+
+    A user-defined unit is probed when it is made: its functions are called on points of its domain,
+    and a wrong shape, a value that is not finite, or a derivative that disagrees with finite
+    differences is refused with the reason.
+
+    Parameters
+    ----------
+    name : str
+        How the unit is called in equations, priors and reports, e.g. ``"tanh"``.
+    value : callable
+        NumPy function of one or two arrays.
+    derivatives : tuple of callables, or one callable for a unit of one argument
+        Partial derivative with respect to each argument, with the arguments of `value`.
+    domains : tuple of (low, high), optional
+        The domain :math:`\mathbb{D}` of each argument inside which equations must keep it
+        (section "Atomic Units with Singularities"); default: all real numbers.
+    cost : float, default 1
+        Complexity factor :math:`c_u` when the prior does not say otherwise.
+    sympy : callable, optional
+        Builds the SymPy form from SymPy arguments; default: an undefined function of that name.
+    latex, c : str, optional
+        Templates with ``{0}`` and ``{1}`` for the arguments.
+    interval : callable, optional
+        Maps intervals of the arguments to an interval that holds all values, or None where the
+        unit may be undefined. Default: nothing is known (all real numbers).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    >>> tanh.arity
+    1
+    """
+
+    name: str
+    value: Callable[..., Array]
+    derivatives: tuple[Callable[..., Array], ...]
+    domains: tuple[Interval, ...] = ()
+    cost: float = 1.0
+    sympy: Callable[..., Any] | None = None
+    latex: str | None = None
+    c: str | None = None
+    interval: Callable[..., Interval | None] | None = None
+    code: int = field(default=CUSTOM_CODE, repr=False)
+    """Opcode of the compiled kernel; user-defined units have none and run in NumPy."""
+
+    def __post_init__(self) -> None:
+        if callable(self.derivatives):
+            object.__setattr__(self, "derivatives", (self.derivatives,))
+        object.__setattr__(self, "derivatives", tuple(self.derivatives))
+        if not self.domains:
+            object.__setattr__(self, "domains", (REALS,) * len(self.derivatives))
+        object.__setattr__(self, "domains", tuple((float(a), float(b)) for a, b in self.domains))
+        if self.code == CUSTOM_CODE:
+            _probe(self)
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments."""
+        return len(self.derivatives)
+
+    @property
+    def singular(self) -> tuple[int, ...]:
+        """Indices of the arguments whose domain is bounded: the paper's singular units."""
+        return tuple(i for i, d in enumerate(self.domains) if d != REALS)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the unit was defined by the user."""
+        return self.code == CUSTOM_CODE
+
+    def __call__(self, *args: Array) -> Array:
+        """Value of the unit; NaN where it is undefined, never a warning."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.value(*args))
+
+    def derivative(self, argument: int, *args: Array) -> Array:
+        """Partial derivative with respect to one argument; NaN or infinite where undefined."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.derivatives[argument](*args))
+
+    def to_sympy(self, *args: Any) -> Any:
+        """SymPy expression of the unit applied to SymPy arguments."""
+        if self.sympy is not None:
+            return self.sympy(*args)
+        import sympy
+
+        return sympy.Function(self.name)(*args)
+
+    def to_latex(self, *args: str) -> str:
+        """LaTeX of the unit applied to LaTeX arguments."""
+        if self.latex is not None:
+            return self.latex.format(*args)
+        name = self.name.replace("_", r"\_")
+        return rf"\operatorname{{{name}}}\left({', '.join(args)}\right)"
+
+    def to_interval(self, *args: Interval) -> Interval | None:
+        """Interval that holds all values for arguments in `args`; None where it may be undefined."""
+        for (low, high), (a, b) in zip(self.domains, args, strict=True):
+            if self.is_custom and not (low <= a and b <= high):
+                return None
+        return self.interval(*args) if self.interval is not None else REALS
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # Built-in units are singletons: a pickled equation finds the table's own row again.
+        if UNITS.get(self.name) is self:
+            return unit, (self.name,)
+        return _rebuild, (Unit, {k: getattr(self, k) for k in self.__dataclass_fields__})
+
+
+def _rebuild(cls: type[Unit], fields: dict[str, Any]) -> Unit:
+    return cls(**fields)
+
+
+def unit(name: str, custom: Mapping[str, Unit] | None = None) -> Unit:
+    """Look a unit up by name, first among `custom`, then in the table."""
+    if custom and name in custom:
+        return custom[name]
+    try:
+        return UNITS[name]
+    except KeyError:
+        known = [*UNITS, *(custom or {})]
+        raise IeqlError(
+            f"There is no unit {name!r}; known units are {', '.join(known)}.{nearest(name, known)}"
+        ) from None
+
+
+# --- probing of user-defined units -------------------------------------------------------------
+
+
+def _probe_points(unit: Unit) -> list[Array]:
+    """Points well inside the domain, a few hundred, different in each argument."""
+    rng = np.random.default_rng(0)
+    points = []
+    for low, high in unit.domains:
+        if math.isfinite(low) and math.isfinite(high):
+            margin = 0.01 * (high - low)
+            points.append(rng.uniform(low + margin, high - margin, 200))
+        elif math.isfinite(low):
+            points.append(low + rng.uniform(0.05, 3.0, 200))
+        elif math.isfinite(high):
+            points.append(high - rng.uniform(0.05, 3.0, 200))
+        else:
+            points.append(rng.uniform(-3.0, 3.0, 200))
+    return points
+
+
+def _probe(unit: Unit) -> None:
+    """Refuse a user-defined unit that would fail later, saying why."""
+    name = unit.name
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise IeqlError(f"A unit's name must be a word like 'tanh', not {name!r}.")
+    if name in UNITS or name in ("input", "output"):
+        raise IeqlError(f"The name {name!r} is taken; choose another name for the unit.")
+    if unit.arity not in (1, 2):
+        raise IeqlError(f"Unit {name!r} has {unit.arity} derivatives; one or two are possible.")
+    if len(unit.domains) != unit.arity:
+        raise IeqlError(
+            f"Unit {name!r} has {unit.arity} argument(s) but {len(unit.domains)} domain(s)."
+        )
+    if any(not low < high for low, high in unit.domains):
+        raise IeqlError(f"Unit {name!r} has an empty domain: each must be a pair low < high.")
+    if not (math.isfinite(unit.cost) and unit.cost > 0):
+        raise IeqlError(f"Unit {name!r} has the cost {unit.cost}; a cost is a positive number.")
+    args = _probe_points(unit)
+    value = _probe_call(unit, "value", unit.value, args)
+    for i in range(unit.arity):
+        slope = _probe_call(unit, f"derivative {i}", unit.derivatives[i], args)
+        step = 1e-5
+        ahead = [a + step * (j == i) for j, a in enumerate(args)]
+        behind = [a - step * (j == i) for j, a in enumerate(args)]
+        numeric = (unit(*ahead) - unit(*behind)) / (2 * step)
+        wrong = np.abs(slope - numeric) > 1e-4 * (1 + np.abs(value) + np.abs(numeric))
+        # A kink (|x|) may fall between the two points once or twice; a wrong formula is wrong often.
+        if wrong.sum() > 4:
+            k = int(np.argmax(wrong))
+            at = ", ".join(f"{a[k]:.4g}" for a in args)
+            raise IeqlError(
+                f"The derivative of unit {name!r} for argument {i} disagrees with finite "
+                f"differences: at ({at}) it gives {slope[k]:.4g} instead of {numeric[k]:.4g}."
+            )
+
+
+def _probe_call(unit: Unit, what: str, function: Callable[..., Array], args: list[Array]) -> Array:
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*args)
+    except Exception as error:
+        raise IeqlError(
+            f"The {what} of unit {unit.name!r} failed on arrays of floats: "
+            f"{type(error).__name__}: {error}. It must be a NumPy function."
+        ) from error
+    result = np.asarray(result)
+    if result.shape != args[0].shape or result.dtype.kind != "f":
+        raise IeqlError(
+            f"The {what} of unit {unit.name!r} must return an array of floats of the shape of its "
+            f"arguments, {args[0].shape}; it returned {result.dtype} of shape {result.shape}."
+        )
+    if not np.all(np.isfinite(result)):
+        k = int(np.argmin(np.isfinite(result)))
+        at = ", ".join(f"{a[k]:.4g}" for a in args)
+        raise IeqlError(
+            f"The {what} of unit {unit.name!r} is {result[k]} at ({at}), inside its domain; "
+            "give the domain in which it is finite."
+        )
+    return result
+
+
+# --- interval rules ----------------------------------------------------------------------------
+
+
+def _cos_interval(x: Interval) -> Interval:
+    low, high = x
+    if not (math.isfinite(low) and math.isfinite(high)) or high - low >= 2 * math.pi:
+        return -1.0, 1.0
+    ends = (math.cos(low), math.cos(high))
+    # The extrema +1 and -1 lie at even and odd multiples of pi.
+    first, last = math.ceil(low / math.pi), math.floor(high / math.pi)
+    inside = range(first, last + 1)
+    upper = 1.0 if any(k % 2 == 0 for k in inside) else max(ends)
+    lower = -1.0 if any(k % 2 for k in inside) else min(ends)
+    return lower, upper
+
+
+def _sin_interval(x: Interval) -> Interval:
+    return _cos_interval((x[0] - math.pi / 2, x[1] - math.pi / 2))
+
+
+def _exp(z: float) -> float:
+    return math.exp(z) if z < 709.0 else math.inf
+
+
+def _product(a: float, b: float) -> float:
+    # A zero bound times an infinite one is zero: no finite value inside gives anything else.
+    return 0.0 if a == 0.0 or b == 0.0 else a * b
+
+
+def _mul_interval(x: Interval, y: Interval) -> Interval:
+    products = [_product(a, b) for a in x for b in y]
+    return min(products), max(products)
+
+
+def _div_interval(x: Interval, y: Interval) -> Interval | None:
+    if y[0] <= 0.0 <= y[1]:
+        return None
+    return _mul_interval(x, (1.0 / y[1], 1.0 / y[0]))
+
+
+def _square_interval(x: Interval) -> Interval:
+    squares = (x[0] * x[0], x[1] * x[1])
+    return (0.0 if x[0] <= 0.0 <= x[1] else min(squares)), max(squares)
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+
+def _sympy(name: str) -> Callable[..., Any]:
+    def build(*args: Any) -> Any:
+        import sympy
+
+        return getattr(sympy, name)(*args)
+
+    return build
+
+
+def _nonzero(b: Array) -> Array:
+    return np.where(b == 0, np.nan, b)
+
+
+def _log(z: Array) -> Array:
+    return np.log(np.where(z > 0, z, np.nan))
+
+
+_TABLE = (
+    Unit(
+        name="identity",
+        value=lambda z: +z,
+        derivatives=(np.ones_like,),
+        sympy=lambda z: z,
+        latex="{0}",
+        c="({0})",
+        interval=lambda x: x,
+        code=0,
+    ),
+    Unit(
+        name="cos",
+        value=np.cos,
+        derivatives=(lambda z: -np.sin(z),),
+        sympy=_sympy("cos"),
+        latex=r"\cos\left({0}\right)",
+        c="cos({0})",
+        interval=_cos_interval,
+        code=1,
+    ),
+    Unit(
+        name="sin",
+        value=np.sin,
+        derivatives=(np.cos,),
+        sympy=_sympy("sin"),
+        latex=r"\sin\left({0}\right)",
+        c="sin({0})",
+        interval=_sin_interval,
+        code=2,
+    ),
+    Unit(
+        name="exp",
+        value=np.exp,
+        derivatives=(np.exp,),
+        sympy=_sympy("exp"),
+        latex=r"\exp\left({0}\right)",
+        c="exp({0})",
+        interval=lambda x: (_exp(x[0]), _exp(x[1])),
+        code=3,
+    ),
+    Unit(
+        name="log",
+        value=_log,
+        derivatives=(lambda z: 1.0 / np.where(z > 0, z, np.nan),),
+        domains=(POSITIVE,),
+        sympy=_sympy("log"),
+        latex=r"\log\left({0}\right)",
+        c="(({0}) > 0.0 ? log({0}) : NAN)",
+        interval=lambda x: (math.log(x[0]), math.log(x[1])) if x[0] > 0 else None,
+        code=4,
+    ),
+    Unit(
+        name="sqrt",
+        value=np.sqrt,
+        derivatives=(lambda z: 0.5 / np.sqrt(z),),
+        domains=(POSITIVE,),
+        sympy=_sympy("sqrt"),
+        latex=r"\sqrt{{{0}}}",
+        c="sqrt({0})",
+        interval=lambda x: (math.sqrt(x[0]), math.sqrt(x[1])) if x[0] >= 0 else None,
+        code=5,
+    ),
+    Unit(
+        name="square",
+        value=np.square,
+        derivatives=(lambda z: 2.0 * z,),
+        sympy=lambda z: z**2,
+        latex=r"\left({0}\right)^{{2}}",
+        c="(({0}) * ({0}))",
+        interval=_square_interval,
+        code=6,
+    ),
+    Unit(
+        name="mul",
+        value=np.multiply,
+        derivatives=(lambda a, b: +b, lambda a, b: +a),
+        sympy=lambda a, b: a * b,
+        latex=r"\left({0}\right) \left({1}\right)",
+        c="(({0}) * ({1}))",
+        interval=_mul_interval,
+        code=7,
+    ),
+    Unit(
+        name="div",
+        # The learner keeps to the positive branch of the denominator and lets the numerator choose
+        # the sign (section "Atomic Units with Singularities"); the value is defined on both.
+        value=lambda a, b: a / _nonzero(b),
+        derivatives=(
+            lambda a, b: 1.0 / _nonzero(b),
+            lambda a, b: -a / _nonzero(b) ** 2,
+        ),
+        domains=(REALS, POSITIVE),
+        sympy=lambda a, b: a / b,
+        latex=r"\frac{{{0}}}{{{1}}}",
+        c="(({1}) != 0.0 ? ({0}) / ({1}) : NAN)",
+        interval=_div_interval,
+        code=8,
+    ),
+)
+
+UNITS: Mapping[str, Unit] = MappingProxyType({row.name: row for row in _TABLE})
+"""All built-in units by name."""
