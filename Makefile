@@ -23,7 +23,7 @@ test: $(VENV)/installed-test ## Lint, check the types and run every test
 
 clean: ## Remove the environment and everything generated, except runs/
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps stand for a finished set-up, which is repeated only when what is to be installed changes.
 # The install is editable, so that the compiled kernels, cached beside the sources, outlive a reinstall.

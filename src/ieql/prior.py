@@ -12,14 +12,14 @@ import os
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest
-from ieql.units import UNITS, Unit
+from ieql.units import UNITS, Unit, unit
 
 __all__ = ["PRESETS", "Prior"]
 
@@ -31,16 +31,22 @@ RULES = ("not_in", "only_in")
 # "prohibited_components".
 PAPER_UNITS = ("cos", "exp", "log", "sqrt", "square", "mul", "div")
 PAPER_PAIRS = ("cos(cos)", "cos(exp)", "exp(exp)", "log(log)")
-PLAIN_COSTS = {"input": 1.0} | dict.fromkeys(PAPER_UNITS, 1.0)
-MOTOR_COSTS = dict(input=1.0, mul=2.0, div=5.0, square=2.0, log=5.0, sqrt=3.0, exp=5.0, cos=10.0)
-
-# Words with a meaning of their own in a prior, which no unit may bear.
-RESERVED = ("input", "output", "_")
+PLAIN_COSTS = dict.fromkeys(("input", *PAPER_UNITS), 1)
+MOTOR_COSTS = {
+    "input": 1,
+    "mul": 2,
+    "div": 5,
+    "square": 2,
+    "log": 5,
+    "sqrt": 3,
+    "exp": 5,
+    "cos": 10,
+}
 
 _COMPOSITION = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prior:
     """Expert knowledge about the equation to be found.
 
@@ -81,15 +87,15 @@ class Prior:
     layers: int | None = None
     copies: int | None = None
     custom: tuple[Unit, ...] = ()
-    _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False, compare=False)
+    _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         custom = _checked_custom(self.custom)
-        known = {**UNITS, **{unit.name: unit for unit in custom}}
+        known = {**UNITS, **{u.name: u for u in custom}}
         units = _names(self.units, known, "units")
         if not units and not custom:
             raise IeqlError("The prior allows no unit; list at least one under 'units'.")
-        units += tuple(unit.name for unit in custom if unit.name not in units)
+        units += tuple(u.name for u in custom if u.name not in units)
         pairs = [_composition(text, known) for text in _strings(self.prohibit, "prohibit")]
         prohibit = tuple(text for text, _ in pairs)
         _refuse_duplicates(prohibit, "prohibit")
@@ -106,28 +112,36 @@ class Prior:
         assign("copies", _count(self.copies, "copies"))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prior):
+            return NotImplemented
+        return self._content() == other._content()
+
     def __hash__(self) -> int:
-        rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
+        return hash(self._content())
+
+    def _content(self) -> tuple[object, ...]:
+        """Return all that makes two priors the same, hashable."""
         costs = frozenset(self.costs.items())
-        names = tuple(unit.name for unit in self.custom)
-        return hash((self.units, costs, self.prohibit, rules, self.layers, self.copies, names))
+        rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
+        # Custom units compare by identity, which an unpickled one has lost; its parts have not.
+        custom = tuple(tuple(getattr(u, part.name) for part in fields(u)) for u in self.custom)
+        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom
+
+    def __deepcopy__(self, memo: object) -> Prior:
+        return self  # it never changes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Mapping proxies neither pickle nor deep-copy; the constructor rebuilds them.
+        # Mapping proxies do not pickle; the constructor makes them again.
         inputs = {column: dict(rule) for column, rule in self.inputs.items()}
-        fields = (self.units, dict(self.costs), self.prohibit, inputs)
-        return type(self), (*fields, self.layers, self.copies, self.custom)
+        arguments = (self.units, dict(self.costs), self.prohibit, inputs)
+        return type(self), (*arguments, self.layers, self.copies, self.custom)
 
     # What the rest of the package asks ------------------------------------------------------
 
     def unit(self, name: str) -> Unit:
         """Return the unit of that name, custom units first."""
-        for unit in self.custom:
-            if unit.name == name:
-                return unit
-        if name not in UNITS:
-            _refuse_unit(name, [*UNITS, *(unit.name for unit in self.custom)], "prior")
-        return UNITS[name]
+        return unit(name, {u.name: u for u in self.custom})
 
     def cost(self, source: str) -> float:
         """Return the complexity of one connection that leaves `source`, a unit name or ``"input"``.
@@ -222,13 +236,13 @@ class Prior:
                 )
             with path.open("rb") as file:
                 content = file.read(MAX_FILE_BYTES + 1)
+            if len(content) > MAX_FILE_BYTES:
+                raise IeqlError(f"The prior file {name} is larger than 1 MB; is it the right file?")
             text = content.decode("utf-8-sig")
         except OSError as error:
             raise IeqlError(f"The prior file {name} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise IeqlError(f"The prior file {name} is not UTF-8 text, so not YAML.") from error
-        if len(content) > MAX_FILE_BYTES:
-            raise IeqlError(f"The prior file {name} is larger than 1 MB; is it the right file?")
         try:
             return cls.from_yaml(text)
         except IeqlError as error:
@@ -259,7 +273,7 @@ class Prior:
                 raise IeqlError(f"Unknown key {_show(key)} in the prior.{hint}")
         name = mapping.get("preset", "plain")
         if not isinstance(name, str) or name not in PRESETS:
-            hint = nearest(str(name), PRESETS) or f" Valid presets: {', '.join(PRESETS)}."
+            hint = nearest(_show(name), PRESETS) or f" Valid presets: {', '.join(PRESETS)}."
             raise IeqlError(f"Unknown preset {_show(name)} in the prior.{hint}")
         start = PRESETS[name]
         settings: dict[str, Any] = {
@@ -274,7 +288,7 @@ class Prior:
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, mappings and numbers from which `from_dict` makes an equal prior."""
         if self.custom:
-            names = ", ".join(unit.name for unit in self.custom)
+            names = ", ".join(u.name for u in self.custom)
             raise IeqlError(
                 f"A prior with custom units ({names}) cannot be written down; their functions "
                 "exist in Python only. Keep the Prior object, or remove the custom units."
@@ -300,7 +314,10 @@ class Prior:
         """Return YAML text from which `from_yaml` makes an equal prior."""
         import yaml
 
-        return str(yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=100))
+        content = self.to_dict()
+        # Flow style None writes the innermost lists and mappings on one line each.
+        style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
+        return str(yaml.safe_dump(content, allow_unicode=True, **style))
 
 
 def _parse_yaml(text: str) -> Any:
@@ -327,18 +344,18 @@ def _parse_yaml(text: str) -> Any:
 def _checked_custom(custom: object) -> tuple[Unit, ...]:
     if not isinstance(custom, Sequence):
         raise IeqlError(f"custom: give a list of Unit objects, not {_show(custom)}.")
-    for unit in custom:
-        if not isinstance(unit, Unit):
-            raise IeqlError(f"custom: {_show(unit)} is not a Unit; define it with Unit(...).")
-        if unit.name in RESERVED:
-            raise IeqlError(f"custom: {unit.name!r} has a meaning in priors; rename the unit.")
-    _refuse_duplicates([unit.name for unit in custom], "custom")
+    for u in custom:
+        if not isinstance(u, Unit):
+            raise IeqlError(f"custom: {_show(u)} is not a Unit; define it with Unit(...).")
+        if u.name == "_":
+            raise IeqlError("custom: '_' stands for any argument in 'prohibit'; rename the unit.")
+    _refuse_duplicates([u.name for u in custom], "custom")
     return tuple(custom)
 
 
 def _checked_costs(costs: object, known: Mapping[str, Unit]) -> dict[str, float]:
     """Return the complete table of complexity factors c_u, defaults filled in."""
-    table = {"input": 1.0} | {name: float(unit.cost) for name, unit in known.items()}
+    table = {"input": 1.0} | {name: float(u.cost) for name, u in known.items()}
     for name, cost in _mapping(costs, "costs").items():
         if name not in table:
             _refuse_unit(name, table, "costs")
@@ -471,6 +488,7 @@ def _short_number(value: float) -> float:
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlevel = 2
 
 
 def _show(value: object) -> str:

@@ -94,7 +94,8 @@ class Front:
 
     def merge(self, other: Iterable[Candidate]) -> bool:
         """Add every candidate of `other`, a front or any other iterable; True if one entered."""
-        return any([self.add(candidate) for candidate in other])
+        entered = [self.add(candidate) for candidate in other]
+        return any(entered)
 
     def would_accept(
         self, complexity: float, rmse_validation: float, rmse_extrapolation: float = math.nan
@@ -119,9 +120,7 @@ class Front:
 
 
 def _objectives(candidate: Candidate) -> Objectives:
-    return _completed(
-        candidate.complexity, candidate.rmse_validation, candidate.rmse_extrapolation
-    )
+    return _completed(candidate.complexity, candidate.rmse_validation, candidate.rmse_extrapolation)
 
 
 def _completed(complexity: float, validation: float, extrapolation: float) -> Objectives:
@@ -152,7 +151,7 @@ def select(
         mean_error_extrapolation=mean_error_extrapolation,
         literal=literal,
     )
-    complexity = [candidate.complexity for candidate in candidates]
+    complexity = np.array([candidate.complexity for candidate in candidates])
     return int(np.lexsort((complexity, values))[0])
 
 
@@ -190,23 +189,18 @@ def scores(
         Follow the paper to the letter: neither leave out nor clip before normalising.
     """
     _check(candidates, criterion)
-    terms = [_column(candidates, "rmse_validation")]
-    limits = [mean_error]
+    limits = {"rmse_validation": mean_error}  # the criterion's terms, and where each is clipped
     if criterion == "V_int-S":
-        terms.append(_column(candidates, "complexity"))
-        limits.append(None)
+        limits["complexity"] = None
     elif criterion == "V_int&ex":
-        terms.append(_column(candidates, "rmse_extrapolation"))
-        limits.append(mean_error_extrapolation)
+        limits["rmse_extrapolation"] = mean_error_extrapolation
 
-    values = np.zeros(len(candidates))
-    usable = np.logical_and.reduce([np.isfinite(term) for term in terms])
-    if not literal:
-        values[~usable] = np.inf
-    kept = np.full(len(candidates), True) if literal else usable
-    for term, limit in zip(terms, limits, strict=True):
-        clipped = term if literal or limit is None else np.minimum(term, limit)
-        values[kept] += _normalised(clipped[kept]) ** 2
+    terms = np.array([[getattr(c, name) for name in limits] for c in candidates], dtype=np.float64)
+    kept = np.full(len(terms), True) if literal else np.isfinite(terms).all(axis=1)
+    values = np.where(kept, 0.0, np.inf)
+    for term, limit in zip(terms[kept].T, limits.values(), strict=True):
+        clipped = term if literal or limit is None else np.fmin(term, limit)
+        values[kept] += _normalised(clipped) ** 2
     values[np.isnan(values)] = np.inf
     if not np.isfinite(values).any():
         raise IeqlError(
@@ -227,10 +221,6 @@ def _check(candidates: Sequence[Candidate], criterion: str) -> None:
             "The criterion V_int&ex needs extrapolation errors; give X_extrapolation and "
             "y_extrapolation, or select by V_int-S."
         )
-
-
-def _column(candidates: Sequence[Candidate], name: str) -> NDArray[np.float64]:
-    return np.array([getattr(candidate, name) for candidate in candidates], dtype=np.float64)
 
 
 def _normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:

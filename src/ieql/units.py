@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -82,12 +83,17 @@ class Unit:
     """Opcode of the compiled kernel; user-defined units have none and run in NumPy."""
 
     def __post_init__(self) -> None:
-        if callable(self.derivatives):
-            object.__setattr__(self, "derivatives", (self.derivatives,))
-        object.__setattr__(self, "derivatives", tuple(self.derivatives))
-        if not self.domains:
-            object.__setattr__(self, "domains", (REALS,) * len(self.derivatives))
-        object.__setattr__(self, "domains", tuple((float(a), float(b)) for a, b in self.domains))
+        given = self.derivatives
+        slopes = tuple(given) if isinstance(given, tuple | list) else (given,)
+        object.__setattr__(self, "derivatives", slopes)
+        try:
+            domains = tuple((float(a), float(b)) for a, b in self.domains or (REALS,) * len(slopes))
+        except (TypeError, ValueError):
+            raise IeqlError(
+                f"The domains of unit {self.name!r} must be one pair (low, high) per argument, "
+                f"like ((0, 1),), not {self.domains!r}."
+            ) from None
+        object.__setattr__(self, "domains", domains)
         if self.code == CUSTOM_CODE:
             _probe(self)
 
@@ -132,9 +138,10 @@ class Unit:
         return rf"\operatorname{{{name}}}\left({', '.join(args)}\right)"
 
     def to_interval(self, *args: Interval) -> Interval | None:
-        """Interval that holds all values for arguments in `args`; None where it may be undefined."""
-        for (low, high), (a, b) in zip(self.domains, args, strict=True):
-            if self.is_custom and not (low <= a and b <= high):
+        """Interval that holds all values for arguments in `args`; None if it may be undefined."""
+        for domain, (a, b) in zip(self.domains, args, strict=True):
+            # As in the paper, the bound itself does not belong to the domain.
+            if self.is_custom and not (_above(a, domain[0]) and _above(-b, -domain[1])):
                 return None
         return self.interval(*args) if self.interval is not None else REALS
 
@@ -143,6 +150,10 @@ class Unit:
         if UNITS.get(self.name) is self:
             return unit, (self.name,)
         return _rebuild, (Unit, {k: getattr(self, k) for k in self.__dataclass_fields__})
+
+
+def _above(bound: float, limit: float) -> bool:
+    return bound > limit or limit == -math.inf
 
 
 def _rebuild(cls: type[Unit], fields: dict[str, Any]) -> Unit:
@@ -179,6 +190,7 @@ def _probe_points(unit: Unit) -> list[Array]:
             points.append(high - rng.uniform(0.05, 3.0, 200))
         else:
             points.append(rng.uniform(-3.0, 3.0, 200))
+        points[-1].setflags(write=False)  # a function that writes into its arguments fails here
     return points
 
 
@@ -197,25 +209,57 @@ def _probe(unit: Unit) -> None:
         )
     if any(not low < high for low, high in unit.domains):
         raise IeqlError(f"Unit {name!r} has an empty domain: each must be a pair low < high.")
-    if not (math.isfinite(unit.cost) and unit.cost > 0):
-        raise IeqlError(f"Unit {name!r} has the cost {unit.cost}; a cost is a positive number.")
+    cost: object = unit.cost
+    if not (isinstance(cost, int | float) and math.isfinite(cost) and cost > 0):
+        raise IeqlError(f"Unit {name!r} has the cost {cost!r}; a cost is a positive number.")
+    for language in ("latex", "c"):
+        _probe_template(unit, language)
     args = _probe_points(unit)
     value = _probe_call(unit, "value", unit.value, args)
     for i in range(unit.arity):
-        slope = _probe_call(unit, f"derivative {i}", unit.derivatives[i], args)
-        step = 1e-5
-        ahead = [a + step * (j == i) for j, a in enumerate(args)]
-        behind = [a - step * (j == i) for j, a in enumerate(args)]
-        numeric = (unit(*ahead) - unit(*behind)) / (2 * step)
-        wrong = np.abs(slope - numeric) > 1e-4 * (1 + np.abs(value) + np.abs(numeric))
-        # A kink (|x|) may fall between the two points once or twice; a wrong formula is wrong often.
-        if wrong.sum() > 4:
-            k = int(np.argmax(wrong))
-            at = ", ".join(f"{a[k]:.4g}" for a in args)
-            raise IeqlError(
-                f"The derivative of unit {name!r} for argument {i} disagrees with finite "
-                f"differences: at ({at}) it gives {slope[k]:.4g} instead of {numeric[k]:.4g}."
-            )
+        _probe_derivative(unit, i, args, value)
+    bounds = unit.to_interval(*((float(a.min()), float(a.max())) for a in args)) or REALS
+    slack = 1e-9 * np.max(np.abs(value))
+    if not (bounds[0] <= value.min() + slack and bounds[1] >= value.max() - slack):
+        raise IeqlError(
+            f"The interval rule of unit {name!r} says that its values lie from {bounds[0]:.4g} to "
+            f"{bounds[1]:.4g}, where they reach from {value.min():.4g} to {value.max():.4g}."
+        )
+
+
+def _probe_template(unit: Unit, language: str) -> None:
+    template = getattr(unit, language)
+    places = [f"{{{i}}}" for i in range(unit.arity)]
+    try:
+        # An argument may be written twice, but none may be forgotten.
+        complete = template is None or all(p in template.format(*places) for p in places)
+    except (AttributeError, IndexError, KeyError, ValueError):
+        complete = False
+    if not complete:
+        raise IeqlError(
+            f"The {language} template of unit {unit.name!r} must hold {' and '.join(places)} for "
+            f"its arguments, with every other brace doubled; it is {template!r}."
+        )
+
+
+def _probe_derivative(unit: Unit, i: int, args: list[Array], value: Array) -> None:
+    slope = _probe_call(unit, f"derivative {i}", unit.derivatives[i], args)
+    low, high = unit.domains[i]
+    step = 1e-5 * min(1.0, high - low)
+    ahead = [a + step * (j == i) for j, a in enumerate(args)]
+    behind = [a - step * (j == i) for j, a in enumerate(args)]
+    numeric = (unit(*ahead) - unit(*behind)) / (ahead[i] - behind[i])
+    size = np.abs(numeric)
+    rounding = 1e-14 * np.max(np.abs(value)) / step
+    wrong = ~(np.abs(slope - numeric) <= 1e-4 * (size + np.median(size)) + rounding)
+    # A kink (|x|) may fall between the two points once or twice; a wrong formula is wrong often.
+    if wrong.sum() > 4:
+        k = int(np.argmax(wrong))
+        at = ", ".join(f"{a[k]:.4g}" for a in args)
+        raise IeqlError(
+            f"The derivative of unit {unit.name!r} for argument {i} disagrees with finite "
+            f"differences: at ({at}) it gives {slope[k]:.4g} instead of {numeric[k]:.4g}."
+        )
 
 
 def _probe_call(unit: Unit, what: str, function: Callable[..., Array], args: list[Array]) -> Array:
@@ -246,25 +290,47 @@ def _probe_call(unit: Unit, what: str, function: Callable[..., Array], args: lis
 # --- interval rules ----------------------------------------------------------------------------
 
 
-def _cos_interval(x: Interval) -> Interval:
+def _outward(low: float, high: float) -> Interval:
+    """Widen by a few of the last digits, in which NumPy and the C library differ."""
+    digits = 1e-15
+    return low - digits * abs(low), high + digits * abs(high)
+
+
+def _wave_interval(wave: Callable[[float], float], crest: float, x: Interval) -> Interval:
+    """Bounds of cos or sin, whose maxima lie at `crest` plus multiples of 2 pi."""
     low, high = x
-    if not (math.isfinite(low) and math.isfinite(high)) or high - low >= 2 * math.pi:
+    # Far out, a float is too coarse to tell on which side of an extremum it lies.
+    if not (low > -1e6 and high < 1e6) or high - low >= 2 * math.pi:
         return -1.0, 1.0
-    ends = (math.cos(low), math.cos(high))
-    # The extrema +1 and -1 lie at even and odd multiples of pi.
-    first, last = math.ceil(low / math.pi), math.floor(high / math.pi)
-    inside = range(first, last + 1)
-    upper = 1.0 if any(k % 2 == 0 for k in inside) else max(ends)
-    lower = -1.0 if any(k % 2 for k in inside) else min(ends)
-    return lower, upper
+    lower, upper = _outward(min(wave(low), wave(high)), max(wave(low), wave(high)))
+    first, last = math.ceil((low - crest) / math.pi), math.floor((high - crest) / math.pi)
+    for k in range(first, last + 1):
+        lower, upper = (lower, 1.0) if k % 2 == 0 else (-1.0, upper)
+    return max(lower, -1.0), min(upper, 1.0)
+
+
+def _cos_interval(x: Interval) -> Interval:
+    return _wave_interval(math.cos, 0.0, x)
 
 
 def _sin_interval(x: Interval) -> Interval:
-    return _cos_interval((x[0] - math.pi / 2, x[1] - math.pi / 2))
+    return _wave_interval(math.sin, math.pi / 2, x)
 
 
 def _exp(z: float) -> float:
-    return math.exp(z) if z < 709.0 else math.inf
+    try:
+        return math.exp(z)
+    except OverflowError:
+        return math.inf
+
+
+def _exp_interval(x: Interval) -> Interval:
+    # Where even the lower bound overflows, the largest float is still a lower bound.
+    return _outward(min(_exp(x[0]), sys.float_info.max), _exp(x[1]))
+
+
+def _log_interval(x: Interval) -> Interval | None:
+    return _outward(math.log(min(x[0], sys.float_info.max)), math.log(x[1])) if x[0] > 0 else None
 
 
 def _product(a: float, b: float) -> float:
@@ -280,7 +346,8 @@ def _mul_interval(x: Interval, y: Interval) -> Interval:
 def _div_interval(x: Interval, y: Interval) -> Interval | None:
     if y[0] <= 0.0 <= y[1]:
         return None
-    return _mul_interval(x, (1.0 / y[1], 1.0 / y[0]))
+    quotients = [0.0 if math.isinf(b) else a / b for a in x for b in y]
+    return min(quotients), max(quotients)
 
 
 def _square_interval(x: Interval) -> Interval:
@@ -346,7 +413,7 @@ _TABLE = (
         sympy=_sympy("exp"),
         latex=r"\exp\left({0}\right)",
         c="exp({0})",
-        interval=lambda x: (_exp(x[0]), _exp(x[1])),
+        interval=_exp_interval,
         code=3,
     ),
     Unit(
@@ -357,7 +424,7 @@ _TABLE = (
         sympy=_sympy("log"),
         latex=r"\log\left({0}\right)",
         c="(({0}) > 0.0 ? log({0}) : NAN)",
-        interval=lambda x: (math.log(x[0]), math.log(x[1])) if x[0] > 0 else None,
+        interval=_log_interval,
         code=4,
     ),
     Unit(
@@ -398,7 +465,7 @@ _TABLE = (
         value=lambda a, b: a / _nonzero(b),
         derivatives=(
             lambda a, b: 1.0 / _nonzero(b),
-            lambda a, b: -a / _nonzero(b) ** 2,
+            lambda a, b: -(a / _nonzero(b)) / b,
         ),
         domains=(REALS, POSITIVE),
         sympy=lambda a, b: a / b,

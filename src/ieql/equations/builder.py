@@ -14,7 +14,7 @@ import numpy as np
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.units import Unit
 
-__all__ = ["Builder", "canonical"]
+__all__ = ["Builder", "canonical", "tidy", "translate"]
 
 
 class Builder:
@@ -31,7 +31,7 @@ class Builder:
 
     def apply(self, unit: Unit, *args: Sum) -> Sum:
         """A unit applied to sums; the result is a sum, too (of one source, or a constant)."""
-        args = tuple(_tidy(a) for a in args)
+        args = tuple(tidy(a) for a in args)
         if all(a.is_constant for a in args):
             value = float(unit(*(np.array([a.bias]) for a in args))[0])
             if math.isfinite(value):
@@ -61,10 +61,10 @@ class Builder:
 
     def expression(self, *outputs: Sum) -> Expression:
         """The finished graph; nodes that no output needs are dropped."""
-        return _live(Expression(self.names, tuple(self.nodes), tuple(_tidy(s) for s in outputs)))
+        return _live(Expression(self.names, tuple(self.nodes), tuple(tidy(s) for s in outputs)))
 
 
-def _tidy(s: Sum) -> Sum:
+def tidy(s: Sum) -> Sum:
     """Without zero weights and negative zeros."""
     pairs = [(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
     return Sum(s.bias + 0.0, tuple(i for i, _ in pairs), tuple(w for _, w in pairs))
@@ -73,20 +73,22 @@ def _tidy(s: Sum) -> Sum:
 def _live(expression: Expression) -> Expression:
     """Drop dead nodes and number the others in the order in which the outputs mention them."""
     d = len(expression.names)
+
+    def mentioned(sums: tuple[Sum, ...]) -> list[int]:
+        return [i - d for s in sums for i in s.sources if i >= d]
+
+    # Depth first, with a stack of our own: a long product is a graph deeper than Python's. A node
+    # comes after those it mentions, so ~k, put below them, stands for "k is complete".
     order: list[int] = []
     seen: set[int] = set()
-
-    def visit(s: Sum) -> None:
-        for i in s.sources:
-            k = i - d
-            if k >= 0 and k not in seen:
-                seen.add(k)
-                for a in expression.nodes[k].args:
-                    visit(a)
-                order.append(k)
-
-    for s in expression.outputs:
-        visit(s)
+    stack = mentioned(expression.outputs)[::-1]
+    while stack:
+        k = stack.pop()
+        if k < 0:
+            order.append(~k)
+        elif k not in seen:
+            seen.add(k)
+            stack += [~k, *mentioned(expression.nodes[k].args)[::-1]]
     if order == list(range(len(expression.nodes))):
         return expression
     new = {d + k: d + position for position, k in enumerate(order)}
@@ -103,10 +105,8 @@ def _live(expression: Expression) -> Expression:
 
 def translate(s: Sum, values: list[Sum]) -> Sum:
     """A sum with each source replaced by a sum."""
-    result = Sum(s.bias)
-    for i, w in zip(s.sources, s.weights, strict=True):
-        result = result.plus(values[i].scaled(w))
-    return result
+    parts = (values[i].scaled(w) for i, w in zip(s.sources, s.weights, strict=True))
+    return Sum.total((Sum(s.bias), *parts))
 
 
 def canonical(expression: Expression) -> Expression:

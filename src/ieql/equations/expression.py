@@ -47,15 +47,23 @@ class Sum:
         return self.bias == 0.0 and self.weights == (1.0,)
 
     def scaled(self, factor: float) -> Sum:
-        """This sum times a number."""
+        """The sum times a number."""
         return Sum(self.bias * factor, self.sources, tuple(w * factor for w in self.weights))
 
     def plus(self, other: Sum) -> Sum:
         """The sum of both, equal sources merged in the order of their first appearance."""
-        merged = dict(zip(self.sources, self.weights, strict=True))
-        for source, weight in zip(other.sources, other.weights, strict=True):
-            merged[source] = merged.get(source, 0.0) + weight
-        return Sum(self.bias + other.bias, tuple(merged), tuple(merged.values()))
+        return Sum.total((self, other))
+
+    @staticmethod
+    def total(parts: Iterable[Sum]) -> Sum:
+        """The sum of all parts, merged like `plus`; the time is linear in their length."""
+        bias = 0.0
+        merged: dict[int, float] = {}
+        for part in parts:
+            bias += part.bias
+            for source, weight in zip(part.sources, part.weights, strict=True):
+                merged[source] = merged.get(source, 0.0) + weight
+        return Sum(bias, tuple(merged), tuple(merged.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +142,7 @@ class Expression:
             outputs = tuple(_read_sum(s, len(names) + len(nodes)) for s in form["outputs"])
         except IeqlError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise IeqlError(f"This is not the stored form of an expression: {error}.") from error
         return cls(names, tuple(nodes), outputs)
 
@@ -210,10 +218,8 @@ class Expression:
 
     def _values(self, X: Array) -> list[Array]:
         values = [np.ascontiguousarray(X[:, i]) for i in range(len(self.names))]
-        with np.errstate(all="ignore"):
-            for node in self.nodes:
-                args = [_affine(a, values, len(X)) for a in node.args]
-                values.append(node.unit(*args))
+        for node in self.nodes:
+            values.append(node.unit(*(_affine(a, values, len(X)) for a in node.args)))
         return values
 
     def intervals(self, lower: Sequence[float], upper: Sequence[float]) -> list[Interval | None]:
@@ -233,9 +239,11 @@ class Expression:
         """All constants in order: of each sum the bias, then the weights."""
         return np.array([c for s in self.sums for c in (s.bias, *s.weights)])
 
-    def with_constants(self, theta: Iterable[float]) -> Expression:
-        """The same graph with other constants."""
+    def with_constants(self, theta: Sequence[float] | Array) -> Expression:
+        """The same graph with other constants, in the order of `constants`."""
         values = iter(np.asarray(theta, dtype=np.float64).tolist())
+        if len(theta) != sum(1 + len(s.weights) for s in self.sums):
+            raise ValueError(f"{len(theta)} constants do not fit this expression.")
 
         def fill(s: Sum) -> Sum:
             return Sum(next(values), s.sources, tuple(next(values) for _ in s.weights))
@@ -319,8 +327,9 @@ def _read_sum(form: Any, n_sources: int) -> Sum:
 
 def _affine(s: Sum, values: list[Array], n_rows: int) -> Array:
     z = np.full(n_rows, s.bias)
-    for i, w in zip(s.sources, s.weights, strict=True):
-        z += w * values[i]
+    with np.errstate(all="ignore"):
+        for i, w in zip(s.sources, s.weights, strict=True):
+            z += w * values[i]
     return z
 
 

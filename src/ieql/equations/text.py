@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from ieql.equations.builder import Builder
+from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import MAX_NODES, Expression, Node, Sum
 from ieql.errors import IeqlError, nearest
 from ieql.units import UNITS, Unit
@@ -22,10 +22,11 @@ __all__ = ["parse", "write"]
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 100
 MAX_POWER = 64
+DIVIDES_BY_ZERO = "The equation divides by zero."
 WORD = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<word>[^\W\d]\w*)|`(?P<quoted>(?:[^`]|``)+)`|(?P<mark>\*\*|[-+*/^(),]))"
+    r"|(?P<word>[^\W\d]\w*)|`(?P<quoted>(?:[^`]|``)*)`|(?P<mark>\*\*|[-+*/^(),]))"
 )
 
 
@@ -39,13 +40,20 @@ def write(expression: Expression, output: int = 0, precision: int | None = None)
 
 class _Writer:
     def __init__(self, expression: Expression, precision: int | None) -> None:
-        self.e = expression
         self.precision = precision
+        # Unit by unit from the inputs on, so that no graph is too deep for it.
+        self.texts = [write_name(name) for name in expression.names]
+        self.kinds = [""] * len(expression.names)
+        for node in expression.nodes:
+            self.texts.append(self.application(node))
+            self.kinds.append(node.unit.name)
+            if len(self.texts[-1]) > MAX_CHARACTERS:
+                raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
 
     def number(self, value: float) -> str:
         if self.precision is not None:
             return f"{value:.{self.precision}g}"
-        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
     def sum(self, s: Sum) -> str:
         parts = [self.term(i, w) for i, w in zip(s.sources, s.weights, strict=True)]
@@ -57,41 +65,28 @@ class _Writer:
         return text
 
     def term(self, source: int, weight: float) -> str:
-        text = self.source(source)
+        text, number = self.texts[source], self.number(weight)
         if text.startswith("1/"):
-            return self.number(weight) + text[1:]
-        if abs(weight) == 1.0:
-            return f"-{text}" if weight < 0 else text
-        return f"{self.number(weight)}*{text}"
+            return number + text[1:]
+        if number in ("1", "-1"):
+            return number[:-1] + text
+        return f"{number}*{text}"
 
-    def node(self, source: int) -> Node | None:
-        k = source - len(self.e.names)
-        return self.e.nodes[k] if k >= 0 else None
-
-    def source(self, source: int) -> str:
-        node = self.node(source)
-        if node is None:
-            return write_name(self.e.names[source])
+    def application(self, node: Node) -> str:
         name, args = node.unit.name, node.args
         if name == "square":
-            return f"{self.factor(args[0], tight=True)}**2"
+            return f"{self.factor(args[0], 'square', 'mul', 'div')}**2"
         if name == "mul":
-            return f"{self.factor(args[0])}*{self.factor(args[1], tight=True)}"
+            return f"{self.factor(args[0])}*{self.factor(args[1], 'mul', 'div')}"
         if name == "div":
-            left = "1" if args[0].is_constant else self.factor(args[0])
-            return f"{left}/{self.factor(args[1], tight=True)}"
+            left = "1" if args[0] == Sum(1.0) else self.factor(args[0])
+            return f"{left}/{self.factor(args[1], 'mul', 'div')}"
         return f"{name}({', '.join(self.sum(a) for a in args)})"
 
-    def factor(self, s: Sum, tight: bool = False) -> str:
-        """An argument of a product, quotient or power; `tight` where it binds to the right."""
-        if s.is_bare:
-            node = self.node(s.sources[0])
-            text = self.source(s.sources[0])
-            if node is None or node.unit.name not in ("square", "mul", "div"):
-                return text
-            if not tight:
-                return text
-            return f"({text})"
+    def factor(self, s: Sum, *bracketed: str) -> str:
+        """An argument of a product, quotient or power; units that bind too loosely in brackets."""
+        if s.is_bare and self.kinds[s.sources[0]] not in bracketed:
+            return self.texts[s.sources[0]]
         return f"({self.sum(s)})"
 
 
@@ -133,12 +128,13 @@ class _Parser:
         while at < end:
             match = TOKEN.match(self.text, at)
             if not match:
+                rest = self.text[at:].lstrip()
                 raise IeqlError(
-                    f"Cannot read {self.text[at:].strip()[:10]!r} at character {at + 1} of the "
-                    "equation."
+                    f"Cannot read {rest[:10].rstrip()!r} at character "
+                    f"{len(self.text) - len(rest) + 1} of the equation."
                 )
             kind = str(match.lastgroup)
-            tokens.append((kind, match.group(kind), match.start(kind)))
+            tokens.append((kind, match.group(kind), match.start(kind) - (kind == "quoted")))
             at = match.end()
         return tokens
 
@@ -169,22 +165,29 @@ class _Parser:
             raise self.fail("an operator")
         return result
 
-    def sum(self) -> Sum:
+    def descend(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise IeqlError(f"The equation is nested more than {MAX_DEPTH} levels deep.")
-        total = self.signed_term()
+
+    def sum(self) -> Sum:
+        self.descend()
+        terms = [self.signed_term()]
         while self.peek() in ("+", "-"):
-            total = total.plus(self.signed_term())
+            terms.append(self.signed_term())
         self.depth -= 1
-        return total
+        return _finite(tidy(Sum.total(terms)))
 
     def signed_term(self) -> Sum:
+        sign = self.sign()
+        return self.term().scaled(sign)
+
+    def sign(self) -> float:
         sign = 1.0
         while self.peek() in ("+", "-"):
             sign = -sign if self.take("-") else sign
             self.take("+")
-        return self.term().scaled(sign)
+        return sign
 
     def term(self) -> Sum:
         """A product: bare numbers make the coefficient, the rest nests from the left."""
@@ -193,7 +196,7 @@ class _Parser:
             factor = self.factor()
             if factor.is_constant:
                 if divide and factor.bias == 0.0:
-                    raise IeqlError("The equation divides by zero.")
+                    raise IeqlError(DIVIDES_BY_ZERO)
                 coefficient = coefficient / factor.bias if divide else coefficient * factor.bias
             elif divide:
                 value = self.apply("div", value if value is not None else Sum(1.0), factor)
@@ -202,27 +205,22 @@ class _Parser:
             if self.peek() not in ("*", "/"):
                 break
             divide = self.take("/") or not self.take("*")
-        return Sum(coefficient) if value is None else value.scaled(coefficient)
+        return _finite(Sum(coefficient) if value is None else value.scaled(coefficient))
 
     def factor(self) -> Sum:
-        sign = 1.0
-        while self.peek() in ("+", "-"):
-            sign = -sign if self.take("-") else sign
-            self.take("+")
+        sign = self.sign()
         base = self.atom()
         if self.take("**") or self.take("^"):
             base = self.power(base, self.exponent())
         return base if sign == 1.0 else base.scaled(sign)
 
     def exponent(self) -> float:
-        sign = -1.0 if self.take("-") else 1.0
-        bracketed = self.take("(")
-        value = self.sum() if bracketed else self.atom()
-        if bracketed and not self.take(")"):
-            raise self.fail("')'")
+        self.descend()
+        value = self.factor()
+        self.depth -= 1
         if not value.is_constant:
             raise IeqlError("An exponent must be a number.")
-        return sign * value.bias
+        return value.bias
 
     def power(self, base: Sum, exponent: float) -> Sum:
         if exponent == 0.5:
@@ -243,6 +241,8 @@ class _Parser:
         return self.apply("mul", half, base) if n % 2 else half
 
     def apply(self, name: str, *args: Sum) -> Sum:
+        if name == "div" and args[1] == Sum(0.0):
+            raise IeqlError(DIVIDES_BY_ZERO)
         result = self.builder.apply(self.units[name], *args)
         if len(self.builder.nodes) > MAX_NODES:
             raise IeqlError(f"The equation has more than {MAX_NODES} units.")
@@ -263,7 +263,7 @@ class _Parser:
         if kind == "number":
             number = float(value)
             if not math.isfinite(number):
-                raise IeqlError(f"The number {value} is too large.")
+                raise IeqlError(f"The number {value[:20]} is too large.")
             return Sum(number)
         if kind == "word" and self.peek() == "(":
             return self.call(value)
@@ -288,3 +288,9 @@ class _Parser:
         if name not in self.indices:
             raise IeqlError(f"There is no input {name!r}.{nearest(name, self.indices)}")
         return self.builder.input(self.indices[name])
+
+
+def _finite(s: Sum) -> Sum:
+    if not all(math.isfinite(c) for c in (s.bias, *s.weights)):
+        raise IeqlError("A number of the equation is too large.")
+    return s

@@ -1,0 +1,383 @@
+"""The command line: thin commands over `IEQLRegressor` and the run folder.
+
+Exit codes: 0 done; 2 wrong use or bad input, said in one sentence; 130 interrupted, results kept.
+Whatever is slow to import is imported inside the commands, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import shlex
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ieql.console import front_table, names_in
+from ieql.errors import IeqlError, nearest
+from ieql.runs import RunFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ieql.regressor import IEQLRegressor
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Informed equation learning: from a table of measurements to a compact equation.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help and one-line errors: they end up in logs and scripts, too
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    """What ``ieql export`` can write."""
+
+    text = "text"
+    sympy = "sympy"
+    latex = "latex"
+
+
+def _examples(*lines: str) -> str:
+    return "\n".join(
+        ["\b", "Example:" if len(lines) == 1 else "Examples:", *(f"  {x}" for x in lines)]
+    )
+
+
+Run = Annotated[
+    Path, typer.Argument(metavar="RUN", help="The run folder: what --out was in the fit.")
+]
+Index = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Another equation of the front, by its index in 'ieql show'."),
+]
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="ieql")
+
+
+@contextlib.contextmanager
+def _plain_speech() -> Iterator[None]:
+    """Turn errors a user can mend into one line on stderr and exit code 2, warnings into a line."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        typer.echo(f"Warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        try:
+            yield
+        except IeqlError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(2) from error
+        except KeyboardInterrupt as error:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(130) from error
+
+
+@app.command(epilog=_examples("ieql demo"))
+@_plain_speech()
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the results; replaced if it exists.")
+    ] = (Path("runs/demo")),
+    time: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search.")
+    ] = 20.0,
+) -> None:
+    """Find the equation of an electric machine's power loss in the bundled data."""
+    from ieql.problems import demo_table
+    from ieql.regressor import IEQLRegressor
+    from ieql.table import split_target
+
+    X, y = split_target(demo_table(), ["P_mod"])
+    typer.echo(
+        f"The power loss P_mod (W) of an electric machine, {len(X):,} rows, {X.shape[1]} inputs.\n"
+        "The data is a reconstruction from the paper's numbers, not the original measurement.\n"
+        f"Searching for up to {time:g} s with the prior 'motor' ...\n"
+    )
+    model = IEQLRegressor(
+        prior="motor", max_time=time, random_state=0, run_dir=out, progress=sys.stderr.isatty()
+    )
+    model.fit(X, y)
+    _conclude(model, out)
+
+
+@app.command(
+    epilog=_examples(
+        "ieql fit data.csv --target torque",
+        "ieql fit data.csv --target torque --inputs speed,load --prior motor --time 120",
+    )
+)
+@_plain_speech()
+def fit(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="CSV file with a header line.")],
+    target: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="Column to explain; several: repeat it or use commas."),
+    ],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Columns to explain it by.  [default: all others]"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder.  [default: runs/<file>-<target>]"),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run that is in the run folder.")
+    ] = False,
+    prior: Annotated[
+        str, typer.Option(metavar="PRIOR", help="Preset (plain, motor, paper) or YAML file.")
+    ] = "plain",
+    domain: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="YAML file, 'name: [low, high]': where it must be safe."),
+    ] = None,
+    time: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search, at most.")
+    ] = 60.0,
+    trainings: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Trainings, at most; then the seed fixes the result."
+        ),
+    ] = None,
+    select: Annotated[
+        str, typer.Option(metavar="CRITERION", help="V_int, V_int-S or V_int&ex.")
+    ] = "V_int-S",
+    extrapolation: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is random.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
+    ] = -1,
+    trainer: Annotated[str, typer.Option(metavar="NAME", help="How to train: fast.")] = "fast",
+) -> None:
+    """Learn equations from a CSV file and keep them in a run folder."""
+    from ieql.table import read_csv
+
+    frame = read_csv(data)
+    targets = column_names(target, frame, "--target")
+    chosen = None if inputs is None else column_names(inputs, frame, "--inputs")
+    X, y = _split(frame, data, targets, chosen)
+    names = [str(name) for name in X.columns]
+    X_held_out, y_held_out = None, None
+    if extrapolation is not None:
+        X_held_out, y_held_out = _split(read_csv(extrapolation), extrapolation, targets, names)
+    folder = out or default_folder(data, targets)
+    if RunFolder.exists(folder) and not overwrite:
+        raise IeqlError(
+            f"The folder {str(folder)!r} already holds a run; "
+            "name another with --out or replace it with --overwrite."
+        )
+    from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
+
+    model = IEQLRegressor(
+        prior=prior,
+        trainer=trainer,
+        domain=None if domain is None else read_domain(domain, names),
+        selection=select,
+        max_time=time,
+        max_trainings=trainings,
+        n_jobs=jobs,
+        random_state=seed,
+        run_dir=folder,
+        progress=sys.stderr.isatty(),
+    )
+    model.fit(X, y, X_extrapolation=X_held_out, y_extrapolation=y_held_out)
+    _conclude(model, folder)
+
+
+@app.command(epilog=_examples("ieql show runs/torque"))
+@_plain_speech()
+def show(run: Run) -> None:
+    """Print the front of a run as a table, and the selected equation."""
+    _print_front(_load(run))
+
+
+@app.command(epilog=_examples("ieql predict runs/torque new.csv > predictions.csv"))
+@_plain_speech()
+def predict(
+    run: Run,
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="CSV file; columns that are no input are ignored."),
+    ],
+    index: Index = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File for the predictions.  [default: standard output]"),
+    ] = None,
+) -> None:
+    """Predict the rows of a CSV file; writes a CSV with one column per target."""
+    import pandas as pd
+
+    from ieql.table import read_csv
+
+    model = _load(run)
+    frame = read_csv(data)
+    for name in model.feature_names_:
+        if name not in frame.columns:
+            raise IeqlError(
+                f"{str(data)!r} lacks the column {name!r}, which is an input of the run "
+                f"{str(run)!r}.{nearest(name, frame.columns)}"
+            )
+    predictions = model.predict(frame[list(model.feature_names_)], index=index)
+    table = pd.DataFrame(predictions, columns=model.target_names_)
+    try:
+        table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
+    except OSError as error:
+        if out is None:
+            raise
+        raise IeqlError(f"Cannot write {str(out)!r}: {error.strerror or error}.") from error
+
+
+@app.command(epilog=_examples("ieql export runs/torque --format latex --index 3"))
+@_plain_speech()
+def export(
+    run: Run,
+    format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
+    index: Index = None,
+) -> None:
+    """Print the selected equation, or another of the front, in another notation."""
+    model = _load(run)
+    equations = _selected(model, index)
+    if format is not Format.text:
+        found: Any = model.sympy(index) if format is Format.sympy else model.latex(index)
+        forms = found if isinstance(found, list) else [found]  # one per target
+        pairs = zip(model.target_names_, forms, strict=True)
+        equations = {name: str(form) for name, form in pairs if name in equations}
+    typer.echo("\n".join(equations.values()))
+
+
+# --- what the options mean -----------------------------------------------------------------------
+
+
+def column_names(given: Sequence[str], frame: pd.DataFrame, option: str) -> list[str]:
+    """Return the columns that an option names, each by its whole name or several with commas."""
+    names: list[str] = []
+    for text in given:
+        # A name may itself have a comma in it, or begin or end with a space.
+        parts = [text] if text in frame.columns else text.split(",")
+        names += [p if p in frame.columns else p.strip() for p in parts if p.strip()]
+    if not names:
+        raise IeqlError(f"{option} names no column; write {option} a,b with names from the header.")
+    return names
+
+
+def default_folder(data: Path, targets: Sequence[str]) -> Path:
+    """Return ``runs/<file>-<target>``, without what file systems do not like."""
+    return Path("runs") / re.sub(r"[^\w.+-]+", "_", "-".join([data.stem, *targets]))
+
+
+def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Read a mapping ``name: [low, high]`` from a YAML file, for some or all of the inputs."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise IeqlError(
+            f"{str(path)!r} is not a YAML file: {' '.join(str(error).split())}."
+        ) from error
+    if not isinstance(found, dict) or not found:
+        raise IeqlError(f"{str(path)!r} must hold lines like 'speed: [0, 6000]', one per input.")
+    domain = {}
+    for name, bounds in found.items():
+        if str(name) not in inputs:
+            raise IeqlError(
+                f"{str(path)!r} gives a domain for {str(name)!r}, which is no input."
+                f"{nearest(str(name), inputs)}"
+            )
+        domain[str(name)] = _interval(bounds, f"{str(path)!r}: the domain of {str(name)!r}")
+    return domain
+
+
+def _interval(bounds: Any, where: str) -> tuple[float, float]:
+    try:
+        low, high = (float(bound) for bound in bounds)  # float: YAML takes 1e3 for a text
+    except (TypeError, ValueError, OverflowError):
+        low = high = math.nan
+    if isinstance(bounds, str) or not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise IeqlError(f"{where} must be two numbers [low, high], low below high, not {bounds!r}.")
+    return low, high
+
+
+def _split(
+    frame: pd.DataFrame, path: Path, targets: Sequence[str], inputs: Sequence[str] | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    from ieql.table import split_target
+
+    try:
+        return split_target(frame, targets, inputs)
+    except IeqlError as error:
+        raise IeqlError(f"{str(path)!r}: {error}") from error
+
+
+def _load(run: Path) -> IEQLRegressor:
+    path = RunFolder.open(run).model_path()  # before the import, which takes a second
+    from ieql.regressor import IEQLRegressor
+
+    return IEQLRegressor.load(path)
+
+
+# --- what is printed -----------------------------------------------------------------------------
+
+
+def _selected(model: IEQLRegressor, index: int | None = None) -> dict[str, str]:
+    """Return target → equation in full, of the selected rows or those with an index."""
+    front = model.equations_
+    rows = front[front["selected"]] if index is None else front[front.index == index]
+    if rows.empty:
+        raise IeqlError(f"The front has no equation {index}; 'ieql show' lists them.")
+    names = rows["output"] if "output" in front else model.target_names_
+    return {str(name): str(text) for name, text in zip(names, rows["equation"], strict=True)}
+
+
+def _print_front(model: IEQLRegressor) -> None:
+    """Print the front, the selected equation in full, and which inputs it uses."""
+    # Cut to the terminal's width, but whole where the output goes to a file or a pipe.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    header, *rows = front_table(model.equations_, width)
+    typer.echo(header)
+    for row, selected in zip(rows, model.equations_["selected"], strict=True):
+        typer.echo(typer.style(row, bold=True) if selected else row)
+    selected_equations = _selected(model)
+    typer.echo("\nSelected (*):")
+    for name, equation in selected_equations.items():
+        typer.echo(f"  {name} = {equation}")
+    used = set[str]().union(*map(names_in, selected_equations.values()))
+    matter = [name for name in model.feature_names_ if name in used]
+    rest = [name for name in model.feature_names_ if name not in used]
+    typer.echo(f"\nInputs that matter: {', '.join(matter) or 'none'}.", nl=not rest)
+    if rest:
+        typer.echo(f" Not used: {', '.join(rest)}.")
+
+
+def _conclude(model: IEQLRegressor, folder: Path) -> None:
+    _print_front(model)
+    run = shlex.quote(str(folder))
+    typer.echo(f"\nResults are in {folder}. Next, try:")
+    typer.echo(f"  ieql predict {run} new.csv > predictions.csv")
+    typer.echo(f"  ieql export {run} --format latex")
+    if model.interrupted_:
+        typer.echo("Interrupted; what had been found until then was kept.", err=True)
+        raise typer.Exit(130)

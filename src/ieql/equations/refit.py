@@ -1,0 +1,222 @@
+"""From a candidate in scaled coordinates to an equation the user can read.
+
+The steps of `finish`: fold the scaling in, simplify, fit the constants in float64 on all rows, drop
+the constants that the data do not ask for, write each constant with no more digits than it
+deserves, and give its standard error. What is printed is what is computed: the shorter constants
+are those that `predict` uses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data import Scaling
+from ieql.equations.expression import Expression
+from ieql.equations.program import Program, free_constants
+from ieql.equations.safety import is_safe, positive_denominators, worst_points
+from ieql.equations.simplify import gauge, simplify
+from ieql.prior import Prior
+from ieql.sample import Sample
+
+__all__ = ["Equation", "finish", "readable", "refit", "standard_errors", "trim"]
+
+Array = NDArray[np.float64]
+TRIM_ROWS = 50_000
+EXACT = 1e-11
+"""Relative size below which a difference between two constants is rounding."""
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An expression with fitted constants and their standard errors (in `constants()` order)."""
+
+    expression: Expression
+    standard_errors: tuple[float, ...]
+    error: float
+    """Mean squared error on the training rows."""
+
+
+def finish(
+    expression: Expression,
+    inputs: Scaling,
+    target: Scaling,
+    train: Sample,
+    domain: Array,
+    prior: Prior,
+    bounds: tuple[float, float] | None = None,
+    in_haste: bool = False,
+) -> Equation | None:
+    """Bring a candidate to the user's coordinates; None if it is not safe there.
+
+    Parameters
+    ----------
+    expression : Expression
+        In scaled coordinates.
+    inputs, target : Scaling
+        The scaling that is folded in.
+    train : Sample
+        All training rows in the user's coordinates.
+    domain : array (inputs, points)
+        Points of the declared domain, in the user's coordinates.
+    prior : Prior
+        What must not appear.
+    bounds : (low, high), optional
+        What the output must not leave in the domain.
+    in_haste : bool
+        The time is up: fold the scaling in and leave it at that.
+    """
+    e = expression.rescaled(
+        inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
+    ).canonical()
+    probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
+    if not in_haste:
+        part = train.head(TRIM_ROWS)
+        e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+        e = trim(refit(e, part, domain), part, domain, prior)
+        e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+        e = readable(refit(e, train, domain), train)
+    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds)):
+        return None
+    worst = worst_points(e, domain, domain.min(axis=1), domain.max(axis=1), seed=0)
+    if worst.shape[1] and not is_safe(e, worst, bounds=bounds):
+        return None
+    return Equation(e, *standard_errors(e, train))
+
+
+def refit(
+    expression: Expression, sample: Sample, domain: Array | None = None, max_steps: int = 40
+) -> Expression:
+    """Fit the constants on all rows; the given ones are kept if that does not help."""
+    free = free_constants(expression)
+    if len(free) == 0:
+        return expression
+    program = Program.of(expression)
+    fit = program.fit(
+        sample.XT,
+        sample.y,
+        sample.weight,
+        free=free,
+        max_steps=max_steps,
+        tol=1e-9,
+        check=domain,
+    )
+    before = sample.rmse(program.evaluate(sample.XT))
+    after = sample.rmse(program.evaluate(sample.XT, fit.theta))
+    return expression.with_constants(fit.theta) if after <= before else expression
+
+
+def _curvature(
+    expression: Expression, sample: Sample
+) -> tuple[float, Array, NDArray[np.int64]]:
+    free = free_constants(expression)
+    program = Program.of(expression)
+    error, A, _ = program.normal_equations(
+        sample.XT, sample.y, sample.weight, expression.constants(), free
+    )
+    return float(error), A, free
+
+
+def _inverse(A: Array) -> Array:
+    """Inverse of a Gauss-Newton matrix with a unit diagonal for conditioning."""
+    size = np.sqrt(np.maximum(A.diagonal(), 1e-300))
+    scaled = A / np.outer(size, size)
+    try:
+        inverse = np.linalg.inv(scaled + 1e-12 * np.eye(len(A)))
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(scaled)
+    return np.asarray(inverse / np.outer(size, size))
+
+
+def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
+    """Drop constants, the least missed first, while the data do not object (BIC).
+
+    A weight or bias goes if N ln(mse'/mse) < ln N, in the user's coordinates, where true zeros are
+    zeros: an offset that only the scaling had brought in disappears.
+    """
+    n = max(len(sample), 2)
+    floor = (EXACT * sample.spread()) ** 2
+    while True:
+        error, A, free = _curvature(expression, sample)
+        if len(free) <= 1 or not np.all(np.isfinite(A)):
+            return expression
+        theta = expression.constants()
+        saliency = theta[free] ** 2 / np.maximum(_inverse(A).diagonal(), 1e-300)
+        limit = (error + floor) * n ** (1.0 / n)
+        for k in np.argsort(saliency)[:3]:
+            if not error + saliency[k] < limit + (limit - error) * 4.0:
+                return expression
+            smaller = theta.copy()
+            smaller[free[k]] = 0.0
+            trial = expression.with_constants(smaller).canonical()
+            trial = refit(trial, sample, domain)
+            rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
+            if (
+                rmse**2 <= limit
+                and trial.is_allowed(prior)
+                and (is_safe(trial, domain) or not is_safe(expression, domain))
+            ):
+                expression = gauge(trial)
+                break
+        else:
+            return expression
+
+
+def readable(expression: Expression, sample: Sample) -> Expression:
+    """Give each constant the fewest digits that its uncertainty allows.
+
+    A constant moves by at most a fraction of the error it would have if all others were known, so
+    the training error stays as it is to within its own uncertainty.
+    """
+    error, A, free = _curvature(expression, sample)
+    theta = expression.constants()
+    n = max(len(sample), 1)
+    alone = np.zeros_like(theta)
+    with np.errstate(all="ignore"):
+        alone[free] = np.sqrt(error / (n * np.maximum(A.diagonal(), 1e-300)))
+    limit = error * (1.0 + 0.1 / n) + (EXACT * sample.spread()) ** 2
+    for part in (0.3, 0.1, 0.03, 0.01, 0.001):
+        tolerance = np.maximum(part * alone, EXACT * np.abs(theta))
+        shorter = np.array(
+            [shortest(t, tol) for t, tol in zip(theta, tolerance, strict=True)]
+        )
+        trial = expression.with_constants(shorter)
+        rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
+        if rmse**2 <= limit:
+            return trial.canonical()
+    return expression
+
+
+def shortest(value: float, tolerance: float) -> float:
+    """The decimal number with the fewest digits within `tolerance` of `value`.
+
+    Examples
+    --------
+    >>> shortest(0.0082685013, 1e-8)
+    0.0082685
+    """
+    if not math.isfinite(value) or value == 0.0:
+        return value
+    for digits in range(1, 17):
+        rounded = float(f"{value:.{digits}g}")
+        # A constant is never rounded away: whether it is zero is decided by `trim`.
+        if abs(rounded - value) <= tolerance and rounded != 0.0:
+            return rounded
+    return value
+
+
+def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float, ...], float]:
+    """Standard error of each constant (zero for fixed ones) and the mean squared error.
+
+    From the Gauss-Newton covariance σ² (JᵀJ)⁻¹ with σ² = SSE / (N - p).
+    """
+    error, A, free = _curvature(expression, sample)
+    n, p = len(sample), len(free)
+    result = np.zeros(len(expression.constants()))
+    if p and np.all(np.isfinite(A)):
+        variance = error / max(n - p, 1)
+        result[free] = np.sqrt(np.maximum(variance * _inverse(A).diagonal(), 0.0))
+    return tuple(result.tolist()), error

@@ -1,0 +1,106 @@
+"""Is an equation safe in the declared domain? (paper, section "Atomic Units with Singularities")
+
+The paper pulls singular arguments into their domain by penalties; here, in addition, an equation
+that leaves the domain at any sampled point never reaches the front.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.expression import Expression
+from ieql.equations.program import Program
+
+__all__ = ["is_safe", "positive_denominators", "worst_points"]
+
+Array = NDArray[np.float64]
+MARGIN = 1e-4
+"""A logarithm's argument or a denominator must stay this part of its largest value above zero."""
+
+
+def is_safe(
+    expression: Expression,
+    XT: Array,
+    program: Program | None = None,
+    bounds: tuple[float, float] | None = None,
+) -> bool:
+    """Whether all units are defined, and all values finite and bounded, on the given points.
+
+    Parameters
+    ----------
+    expression : Expression
+        One output.
+    XT : array (inputs, points)
+        Points of the declared domain in the coordinates of the expression.
+    program : Program, optional
+        The compiled form, if it exists already.
+    bounds : (low, high), optional
+        What the output must not leave (the paper's bound B).
+    """
+    program = program or Program.of(expression)
+    value = program.evaluate(XT)
+    if not np.all(np.isfinite(value)):
+        return False
+    if bounds is not None and (value.min() < bounds[0] or value.max() > bounds[1]):
+        return False
+    singular = [(k, s) for k, s in enumerate(_sum_domains(expression)) if s is not None]
+    if not singular:
+        return True
+    lows, highs = program.argument_ranges(XT)
+    for k, (low, high, closed) in singular:
+        margin = 0.0 if closed else MARGIN * (highs[k] - low)
+        inside = lows[k] >= low if closed else lows[k] - low > margin
+        if not (inside and highs[k] < high):
+            return False
+    return True
+
+
+def _sum_domains(expression: Expression) -> list[tuple[float, float, bool] | None]:
+    """Domain of every sum that is a singular argument; closed where the unit is finite there."""
+    domains: list[tuple[float, float, bool] | None] = []
+    for node in expression.nodes:
+        for a in range(len(node.args)):
+            low, high = node.unit.domains[a]
+            bounded = a in node.unit.singular and not node.args[a].is_constant
+            domains.append((low, high, node.unit.name == "sqrt") if bounded else None)
+    return domains + [None] * len(expression.outputs)
+
+
+def positive_denominators(expression: Expression, X: Array) -> Expression:
+    """Turn the sign of quotients whose denominator is negative on all points.
+
+    The paper keeps to the positive branch of 1/d and lets the numerator choose the sign.
+    """
+    from dataclasses import replace
+
+    nodes = list(expression.nodes)
+    for k, args in enumerate(expression.arguments(X)):
+        node = nodes[k]
+        if node.unit.name == "div" and np.all(args[1] < 0):
+            numerator, denominator = node.args
+            nodes[k] = replace(node, args=(numerator.scaled(-1.0), denominator.scaled(-1.0)))
+    return Expression(expression.names, tuple(nodes), expression.outputs).canonical()
+
+
+def worst_points(expression: Expression, XT: Array, lower: Array, upper: Array, seed: int) -> Array:
+    """Points of the box near those where a singular argument is closest to leaving its domain.
+
+    A pole between two sampled points is found by sampling again, finer, around the worst ones.
+    """
+    rng = np.random.default_rng(seed)
+    domains = _sum_domains(expression)[: -len(expression.outputs)]
+    values = [z for args in expression.arguments(XT.T) for z in args]
+    nearest = [
+        np.argsort(z - d[0])[:8] for z, d in zip(values, domains, strict=True) if d is not None
+    ]
+    if not nearest:
+        return XT[:, :0]
+    centres = XT[:, np.unique(np.concatenate(nearest))]
+    spread = (upper - lower)[:, None, None] * np.array([0.1, 0.01])[None, None, :]
+    clouds = [
+        centres[:, :, None] + spread[:, :, [k]] * rng.uniform(-1, 1, (*centres.shape, 64))
+        for k in range(2)
+    ]
+    points = np.concatenate([c.reshape(len(XT), -1) for c in clouds], axis=1)
+    return np.ascontiguousarray(np.clip(points, lower[:, None], upper[:, None]))

@@ -1,0 +1,211 @@
+"""Simpler forms of the same function; every step is checked numerically before it is kept.
+
+Two kinds of rewriting live here. `gauge` removes scales that cancel (``(2x)² / 4``), so that the
+Jacobian of the constants has full rank: the learner works on gauged expressions. `simplify` applies
+identities for the reader's sake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.prior import Prior
+from ieql.units import UNITS
+
+__all__ = ["gauge", "simplify"]
+
+Array = NDArray[np.float64]
+TOLERANCE = 1e-9
+
+
+# --- gauge -------------------------------------------------------------------------------------
+
+
+def gauge(expression: Expression) -> Expression:
+    """Fix the scales that cancel.
+
+    The largest coefficient in every argument of square, sqrt, mul, div and log becomes ± 1 (its
+    size moves to the coefficients behind the unit, for log to their bias), the bias inside exp
+    becomes a factor, and a cosine's leading coefficient is positive.
+    """
+    builder = Builder(expression.names)
+    values = [builder.input(i) for i in range(len(expression.names))]
+    for node in expression.nodes:
+        args = tuple(translate(a, values) for a in node.args)
+        values.append(_gauged(builder, node, args))
+    return builder.expression(*(translate(s, values) for s in expression.outputs))
+
+
+def _largest(s: Sum) -> float:
+    return max((abs(w) for w in s.weights), default=0.0)
+
+
+def _gauged(builder: Builder, node: Node, args: tuple[Sum, ...]) -> Sum:
+    name = node.unit.name
+    sizes = [_largest(a) for a in args]
+    if name == "exp" and args[0].sources and args[0].bias and abs(args[0].bias) < 300.0:
+        bare = Sum(0.0, args[0].sources, args[0].weights)
+        return builder.apply(node.unit, bare).scaled(math.exp(args[0].bias))
+    if name == "cos" and args[0].weights and args[0].weights[0] < 0:
+        return builder.apply(node.unit, args[0].scaled(-1.0))
+    if name not in ("square", "sqrt", "mul", "div", "log") or not all(
+        0.0 < size < math.inf or a.is_constant for size, a in zip(sizes, args, strict=True)
+    ):
+        return builder.apply(node.unit, *args)
+    sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
+    if name == "square" and args[0].weights[0] < 0:
+        sizes[0] = -sizes[0]
+    scaled = [a.scaled(1.0 / size) for a, size in zip(args, sizes, strict=True)]
+    result = builder.apply(node.unit, *(_exact_one(a) for a in scaled))
+    if name == "log":
+        return result.plus(Sum(math.log(sizes[0])))
+    factors = {
+        "square": lambda: sizes[0] ** 2,
+        "sqrt": lambda: math.sqrt(sizes[0]),
+        "mul": lambda: sizes[0] * sizes[1],
+        "div": lambda: sizes[0] / sizes[1],
+    }
+    return result.scaled(factors[name]())
+
+
+def _exact_one(s: Sum) -> Sum:
+    """Division may leave 0.9999999999999999 where one is meant."""
+    if s.is_constant:
+        return s
+    size = _largest(s)
+    weights = tuple(math.copysign(1.0, w) if abs(w) == size else w for w in s.weights)
+    return Sum(s.bias, s.sources, weights)
+
+
+# --- identities --------------------------------------------------------------------------------
+
+Rule = Callable[[Expression, int, Builder, tuple[Sum, ...]], "Sum | None"]
+
+
+def simplify(expression: Expression, X: Array, prior: Prior | None = None) -> Expression:
+    """Apply identities until none helps.
+
+    Parameters
+    ----------
+    expression : Expression
+        In any coordinates.
+    X : array (rows, inputs)
+        Points on which each step must leave the values as they are (1e-9 of their size).
+    prior : Prior, optional
+        A step that raises the complexity, or makes a composition that is prohibited, is not taken.
+
+    Returns
+    -------
+    Expression
+        Equal to the given one on `X`, and no more complex.
+    """
+    current = expression.canonical()
+    for _ in range(100):
+        for trial in _rewritings(current):
+            if _is_better(trial, current, prior) and _is_equal(trial, current, X):
+                current = trial
+                break
+        else:
+            return current
+    return current
+
+
+def _rewritings(expression: Expression) -> Iterator[Expression]:
+    for k in range(len(expression.nodes)):
+        for rule in (_inverse, _same_arguments, _expand):
+            rewritten = _rewrite(expression, k, rule)
+            if rewritten is not None:
+                yield rewritten
+
+
+def _rewrite(expression: Expression, k: int, rule: Rule) -> Expression | None:
+    builder = Builder(expression.names)
+    values = [builder.input(i) for i in range(len(expression.names))]
+    for j, node in enumerate(expression.nodes):
+        args = tuple(translate(a, values) for a in node.args)
+        result = rule(expression, k, builder, args) if j == k else builder.apply(node.unit, *args)
+        if result is None:
+            return None
+        values.append(result)
+    return builder.expression(*(translate(s, values) for s in expression.outputs))
+
+
+def _inverse(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
+    """Undo a unit by its inverse: log(exp z), exp(log z), square(sqrt z), sqrt(square z)."""
+    pairs = {("log", "exp"), ("exp", "log"), ("square", "sqrt"), ("sqrt", "square")}
+    node = expression.nodes[k]
+    if node.unit.name == "identity":
+        return args[0]
+    if len(args) != 1 or not args[0].is_bare or args[0].sources[0] < len(builder.names):
+        return None
+    inner = builder.nodes[args[0].sources[0] - len(builder.names)]
+    return inner.args[0] if (node.unit.name, inner.unit.name) in pairs else None
+
+
+def _same_arguments(
+    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
+) -> Sum | None:
+    """Write z·z as a square and z/z as one, also where the two differ by a factor."""
+    name = expression.nodes[k].unit.name
+    if name not in ("mul", "div") or args[0].sources != args[1].sources or not args[0].sources:
+        return None
+    factor = args[1].weights[0] / args[0].weights[0]
+    if not np.allclose(
+        [args[1].bias, *args[1].weights],
+        [factor * args[0].bias, *(factor * w for w in args[0].weights)],
+        rtol=1e-12,
+        atol=0.0,
+    ):
+        return None
+    if name == "div":
+        return Sum(1.0 / factor)
+    return builder.apply(UNITS["square"], args[0]).scaled(factor)
+
+
+def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
+    """Multiply out a square or product of short sums: (x + a)² = x² + 2a x + a²."""
+    name = expression.nodes[k].unit.name
+    if name == "square":
+        args = (args[0], args[0])
+    elif name != "mul":
+        return None
+    if sum(len(a.sources) + (a.bias != 0.0) for a in args) > 4 or all(a.is_bare for a in args):
+        return None
+    total = args[1].scaled(args[0].bias).plus(args[0].scaled(args[1].bias))
+    total = total.plus(Sum(-args[0].bias * args[1].bias))
+    for i, v in zip(args[0].sources, args[0].weights, strict=True):
+        for j, w in zip(args[1].sources, args[1].weights, strict=True):
+            one, two = sorted((i, j))
+            product = (
+                builder.apply(UNITS["square"], Sum(0.0, (i,), (1.0,)))
+                if one == two
+                else builder.apply(UNITS["mul"], Sum(0.0, (one,), (1.0,)), Sum(0.0, (two,), (1.0,)))
+            )
+            total = total.plus(product.scaled(v * w))
+    return total
+
+
+def _is_better(trial: Expression, current: Expression, prior: Prior | None) -> bool:
+    def size(e: Expression) -> tuple[float, int, int]:
+        n_biases = sum(s.bias != 0.0 for s in e.sums)
+        weight = float(e.n_parameters) if prior is None else e.complexity(prior)
+        return weight, e.n_parameters, n_biases
+
+    if prior is not None and not trial.is_allowed(prior) and current.is_allowed(prior):
+        return False
+    return size(trial) < size(current)
+
+
+def _is_equal(trial: Expression, current: Expression, X: Array) -> bool:
+    a, b = trial.evaluate(X), current.evaluate(X)
+    scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
+    return bool(
+        np.array_equal(np.isfinite(a), np.isfinite(b))
+        and np.all(np.abs(a - b)[np.isfinite(b)] <= TOLERANCE * (scale + 1e-300))
+    )

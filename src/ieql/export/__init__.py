@@ -1,0 +1,1 @@
+"""Equations in other languages: one file per target."""

@@ -1,0 +1,150 @@
+r"""An equation as LaTeX, written for the reader: ``0.5 \, x_{1}^{2} + \frac{3}{I_{D}}``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.equations.text import MAX_CHARACTERS
+from ieql.errors import IeqlError
+
+__all__ = ["latex", "latex_name"]
+
+GREEK = re.compile(
+    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|"
+    "upsilon|phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
+)
+SPECIAL = {c: f"\\{c}" for c in "#$%&_{} "} | {
+    "\\": r"\backslash{}",
+    "^": r"\wedge{}",
+    "~": r"\sim{}",
+    "-": "{-}",  # a hyphen, not a minus with its spaces
+}
+SYMBOL = re.compile(rf"([A-Za-z]|{GREEK.pattern})(?:_?([0-9]+)|_([A-Za-z0-9]+))?")
+TIMES = r" \, "
+
+
+def latex(
+    expression: Expression, output: int = 0, precision: int = 4, target: str | None = None
+) -> str:
+    r"""LaTeX of one output of an expression, to stand in math mode.
+
+    Parameters
+    ----------
+    expression : Expression
+        The equation's right-hand side.
+    output : int, default 0
+        Which output to write.
+    precision : int, default 4
+        Significant digits of the numbers.
+    target : str, optional
+        Name of the left-hand side, written before an equals sign.
+
+    Examples
+    --------
+    >>> print(latex(Expression.parse("2*x1**2 - 1e-5/I_D", ["x1", "I_D"]), target="y"))
+    y = 2 \, x_{1}^{2} - \frac{10^{-5}}{I_{D}}
+    """
+    right = _Writer(expression, precision).sum(expression.outputs[output])
+    return right if target is None else f"{latex_name(target)} = {right}"
+
+
+def latex_name(name: str) -> str:
+    r"""A column's name: a letter or Greek word with its index as a symbol, all others upright.
+
+    >>> print(latex_name("x1"), latex_name("alpha_max"), latex_name("n [1/min]"))
+    x_{1} \alpha_{\mathrm{max}} \mathrm{n\ [1/min]}
+    """
+    match = SYMBOL.fullmatch(name)
+    if not match:
+        return _upright(name)
+    letter, number, word = match.groups()
+    symbol = f"\\{letter}" if GREEK.fullmatch(letter) else letter
+    if number:
+        return f"{symbol}_{{{number}}}"
+    if word:
+        return f"{symbol}_{{{word if len(word) == 1 else _upright(word)}}}"
+    return symbol
+
+
+def _upright(name: str) -> str:
+    plain = re.sub(r"\s", " ", name)
+    return rf"\mathrm{{{''.join(SPECIAL.get(c, c) for c in plain)}}}"
+
+
+def _names(names: tuple[str, ...]) -> list[str]:
+    """Names of all inputs; two that would look the same (x1, x_1) are written out."""
+    symbols = [latex_name(name) for name in names]
+    counts = Counter(symbols)
+    return [s if counts[s] == 1 else _upright(n) for s, n in zip(symbols, names, strict=True)]
+
+
+class _Writer:
+    def __init__(self, expression: Expression, precision: int) -> None:
+        self.precision = precision
+        self.texts = _names(expression.names)
+        self.nodes: list[Node | None] = [None] * len(expression.names)
+        for node in expression.nodes:
+            self.texts.append(self.application(node))
+            self.nodes.append(node)
+            if len(self.texts[-1]) > MAX_CHARACTERS:
+                raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
+
+    def number(self, value: float) -> str:
+        text = f"{value:.{self.precision}g}"
+        if text.endswith("inf"):
+            return text.replace("inf", r"\infty")
+        if text == "nan":
+            return r"\mathrm{nan}"
+        digits, _, exponent = text.partition("e")
+        if not exponent:
+            return digits
+        power = f"10^{{{int(exponent)}}}"
+        return f"{digits[:-1]}{power}" if digits in ("1", "-1") else rf"{digits} \cdot {power}"
+
+    def sum(self, s: Sum) -> str:
+        terms = [self.term(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
+        if s.bias != 0.0 or not terms:
+            terms.append(self.number(s.bias))
+        text = terms[0]
+        for term in terms[1:]:
+            text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
+        return text
+
+    def term(self, source: int, weight: float) -> str:
+        node = self.nodes[source]
+        if node is not None and node.unit.name == "div" and node.args[0].is_constant:
+            # c · 1/z is written as one fraction, with the sign in front of it.
+            number = self.number(weight * node.args[0].bias)
+            sign = "-" if number.startswith("-") else ""
+            return rf"{sign}\frac{{{number.removeprefix('-')}}}{{{self.sum(node.args[1])}}}"
+        number = self.number(weight)
+        if number in ("1", "-1"):
+            return number[:-1] + self.texts[source]
+        return number + TIMES + self.texts[source]
+
+    def application(self, node: Node) -> str:
+        name, args = node.unit.name, node.args
+        if name == "square":
+            return self.square(args[0])
+        if name == "mul":
+            return self.factor(args[0]) + TIMES + self.factor(args[1])
+        if name == "identity":
+            return self.factor(args[0])
+        return node.unit.to_latex(*(self.sum(a) for a in args))
+
+    def factor(self, s: Sum) -> str:
+        """An argument of a product: in brackets, unless it is a single source."""
+        return self.texts[s.sources[0]] if s.is_bare else rf"\left({self.sum(s)}\right)"
+
+    def square(self, s: Sum) -> str:
+        text = self.sum(s)
+        if s.is_bare:
+            node = self.nodes[s.sources[0]]
+            if node is None:
+                return text + "^{2}"
+            if node.unit.name in ("cos", "sin"):
+                command = f"\\{node.unit.name}"
+                return f"{command}^{{2}}{text.removeprefix(command)}"
+        return rf"\left({text}\right)^{{2}}"

@@ -1,0 +1,318 @@
+"""From a data set to fronts of equations: the table of contents of a fit.
+
+Data and prior → tasks in scaled coordinates → search → equations in the user's coordinates → front.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ieql.data import Dataset, Scaling
+from ieql.equations.expression import Expression
+from ieql.equations.refit import finish
+from ieql.prior import Prior
+from ieql.runs import RunFolder, sha256_of
+from ieql.sample import Sample
+from ieql.search import Budget, Result, in_parallel, search
+from ieql.selection import Candidate, Front
+from ieql.training.task import Task
+
+if TYPE_CHECKING:
+    from ieql.regressor import IEQLRegressor
+
+__all__ = ["Learned", "learn"]
+
+Array = NDArray[np.float64]
+SEARCH_ROWS = 20_000
+"""The structure is searched on at most this many rows; the constants are fitted on all."""
+DOMAIN_POINTS = 2_000
+"""Points of the declared domain that every candidate must pass during the search."""
+FINAL_DOMAIN_POINTS = 20_000
+"""And those that an equation must pass before it is shown."""
+FINISHING = 0.12
+"""Part of the time kept for finishing the equations of the front."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Everything a fitted model is made of."""
+
+    fronts: list[list[Candidate]]
+    mean_errors: list[dict[str, float]]
+    n_trainings: int
+    interrupted: bool
+    reason: str
+    folder: RunFolder | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """One output: its samples in the user's coordinates, its scaling and its task."""
+
+    train: Sample
+    validation: Sample
+    extrapolation: Sample | None
+    scaling: Scaling
+    task: Task
+
+
+def learn(
+    model: IEQLRegressor,
+    data: Dataset,
+    prior: Prior,
+    extra: tuple[Array, Array] | None,
+    start: float,
+) -> Learned:
+    """Learn the fronts of all outputs of a data set with the parameters of a model."""
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    train, validation = data.split(model.validation_fraction, seed)
+    inputs = Scaling.minmax(train.X)
+    points = _domain_points(data, seed)
+    targets = [
+        _target(model, k, train, validation, extra, inputs, points, prior)
+        for k in range(data.y.shape[1])
+    ]
+    folder = _open_folder(model, data, prior)
+    report = _Reporter(model, data, targets, inputs, folder, start)
+    budget = Budget(
+        None if model.max_time is None else model.max_time * (1.0 - FINISHING), model.max_trainings
+    )
+    result = search(
+        [t.task for t in targets],
+        budget,
+        seed=seed,
+        n_jobs=model.n_jobs,
+        start=start,
+        on_round=report,
+    )
+    fronts = _finish_all(model, targets, result, inputs, points, prior, start)
+    mean_errors = [_mean_errors(t) for t in targets]
+    return Learned(
+        fronts, mean_errors, result.n_trainings, result.interrupted, result.reason, folder
+    )
+
+
+# --- tasks -------------------------------------------------------------------------------------
+
+
+def _domain_points(data: Dataset, seed: int) -> Array:
+    """Corners and random points of the declared domain, inputs × points."""
+    rng = np.random.default_rng([seed, 1])
+    points = np.concatenate([data.domain.corners(), data.domain.sample(FINAL_DOMAIN_POINTS, rng)])
+    return np.ascontiguousarray(points.T)
+
+
+def _target(
+    model: IEQLRegressor,
+    k: int,
+    train: Dataset,
+    validation: Dataset,
+    extra: tuple[Array, Array] | None,
+    inputs: Scaling,
+    points: Array,
+    prior: Prior,
+) -> _Target:
+    own = _sample(train.X, train.y[:, k], train.weight)
+    checks = _sample(validation.X, validation.y[:, k], validation.weight)
+    outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
+    scaling = Scaling.zscore(train.y[:, [k]], train.weight)
+    bound = model.output_bound
+    task = Task(
+        names=train.feature_names,
+        prior=prior,
+        train=_scaled(own.head(SEARCH_ROWS), inputs, scaling),
+        validation=_scaled(checks.head(SEARCH_ROWS), inputs, scaling),
+        domain=np.ascontiguousarray(
+            inputs.transform(points.T[: DOMAIN_POINTS + min(1024, 2 ** len(points))]).T
+        ),
+        extrapolation=None if outside is None else _scaled(outside, inputs, scaling),
+        layers=model.layers if model.layers is not None else prior.layers,
+        copies=model.copies if model.copies is not None else prior.copies,
+        bounds=None
+        if bound is None
+        else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
+    )
+    return _Target(own, checks, outside, scaling, task)
+
+
+def _sample(X: Array, y: Array, weight: Array) -> Sample:
+    return Sample(np.ascontiguousarray(X.T), np.ascontiguousarray(y), weight)
+
+
+def _scaled(sample: Sample, inputs: Scaling, target: Scaling) -> Sample:
+    return Sample(
+        np.ascontiguousarray(inputs.transform(sample.XT.T).T),
+        target.transform(sample.y[:, None])[:, 0],
+        sample.weight,
+    )
+
+
+def _mean_errors(target: _Target) -> dict[str, float]:
+    """Errors of the mean predictor, at which the selection criteria clip."""
+    mean = float(np.average(target.train.y, weights=target.train.weight))
+    errors = {
+        "mean": mean,
+        "validation": target.validation.rmse(np.full(len(target.validation), mean)),
+    }
+    if target.extrapolation is not None:
+        errors["extrapolation"] = target.extrapolation.rmse(
+            np.full(len(target.extrapolation), mean)
+        )
+    return errors
+
+
+# --- finishing ---------------------------------------------------------------------------------
+
+
+def _finish_all(
+    model: IEQLRegressor,
+    targets: list[_Target],
+    result: Result,
+    inputs: Scaling,
+    points: Array,
+    prior: Prior,
+    start: float,
+) -> list[list[Candidate]]:
+    """Bring the fronts to the user's coordinates, in parallel, and sort out what they dominate."""
+    deadline = Budget(model.max_time, None).deadline(start)
+    jobs = [
+        ((k, i), _finish_one, (c, t, inputs, points, prior, model.output_bound, deadline))
+        for k, t in enumerate(targets)
+        for i, c in enumerate(result.fronts[k].candidates)
+    ]
+    finished: dict[tuple[int, int], Candidate | None] = {}
+    try:
+        # Few equations are quicker done here than sent to other processes.
+        finished.update(in_parallel(jobs, 1 if len(jobs) < 4 else model.n_jobs))
+    except KeyboardInterrupt:
+        result.interrupted = True
+        for key, function, args in jobs:
+            if key not in finished:
+                finished[key] = function(*args[:-1], 0.0)
+    fronts = []
+    for k in range(len(targets)):
+        kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
+        fronts.append(list(Front(kept).candidates))
+    return fronts
+
+
+def _finish_one(
+    candidate: Candidate,
+    target: _Target,
+    inputs: Scaling,
+    points: Array,
+    prior: Prior,
+    bound: float | None,
+    deadline: float,
+) -> Candidate | None:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        equation = finish(
+            candidate.expression,
+            inputs,
+            target.scaling,
+            target.train,
+            points,
+            prior,
+            bounds=None if bound is None else (-bound, bound),
+            in_haste=time.time() > deadline,
+        )
+    if equation is None:
+        return None
+    e = equation.expression
+    return Candidate(
+        expression=e,
+        complexity=e.complexity(prior),
+        n_parameters=e.n_parameters,
+        rmse_train=float(np.sqrt(equation.error)),
+        rmse_validation=_rmse(e, target.validation),
+        rmse_extrapolation=_rmse(e, target.extrapolation),
+        standard_errors=equation.standard_errors,
+    )
+
+
+def _rmse(expression: Expression, sample: Sample | None) -> float:
+    if sample is None:
+        return float("nan")
+    return sample.rmse(expression.evaluate(sample.XT.T)[:, 0])
+
+
+# --- telling and storing -----------------------------------------------------------------------
+
+
+def _open_folder(model: IEQLRegressor, data: Dataset, prior: Prior) -> RunFolder | None:
+    if model.run_dir is None:
+        return None
+    settings = model.get_params()
+    settings["prior"] = None if prior.custom else prior.to_dict()
+    settings["run_dir"] = None
+    settings["random_state"] = repr(model.random_state)
+    settings["domain"] = data.domain.to_dict()
+    settings["inputs"] = list(data.feature_names)
+    settings["targets"] = list(data.target_names)
+    return RunFolder.create(model.run_dir, settings, sha256_of(data.X, data.y, data.weight))
+
+
+class _Reporter:
+    """After each round: append what is new to the run folder, print a line if asked to."""
+
+    def __init__(
+        self,
+        model: IEQLRegressor,
+        data: Dataset,
+        targets: list[_Target],
+        inputs: Scaling,
+        folder: RunFolder | None,
+        start: float,
+    ) -> None:
+        self.progress = bool(model.progress)
+        self.names = data.target_names
+        self.targets = targets
+        self.inputs = inputs
+        self.folder = folder
+        self.start = start
+        self.told: set[int] = set()
+
+    def __call__(self, result: Result) -> None:
+        if self.folder is not None:
+            for k, front in enumerate(result.fronts):
+                for c in front:
+                    if id(c) not in self.told:
+                        self.told.add(id(c))
+                        self.folder.append(self._record(k, c))
+        if self.progress:
+            seconds = time.time() - self.start
+            for k, front in enumerate(result.fronts):
+                best = min(front, key=lambda c: c.rmse_validation)
+                error = best.rmse_validation * float(self.targets[k].scaling.scale.item())
+                print(
+                    f"{seconds:6.1f} s  {result.n_trainings} trainings  {self.names[k]}: "
+                    f"{len(front)} equations, validation error {error:.4g}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+    def _record(self, k: int, c: Candidate) -> dict[str, Any]:
+        scaling = self.targets[k].scaling
+        scale = float(scaling.scale.item())
+        e = c.expression.rescaled(
+            self.inputs.offset, self.inputs.scale, scaling.offset.item(), scale
+        ).canonical()
+        return {
+            "output": self.names[k],
+            "seconds": round(time.time() - self.start, 3),
+            "equation": e.text(),
+            "complexity": c.complexity,
+            "n_parameters": c.n_parameters,
+            "rmse_train": c.rmse_train * scale,
+            "rmse_validation": c.rmse_validation * scale,
+            "rmse_extrapolation": c.rmse_extrapolation * scale,
+        }

@@ -1,0 +1,143 @@
+"""A fitted model as plain JSON, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ieql.equations.expression import Expression
+from ieql.errors import IeqlError
+from ieql.prior import Prior
+from ieql.selection import Candidate
+from ieql.units import Unit
+
+if TYPE_CHECKING:
+    from ieql.regressor import IEQLRegressor
+
+__all__ = ["from_form", "to_form"]
+
+FORMAT = 1
+"""Version of the form; a file of another version is refused with a word."""
+KEPT_PARAMETERS = (
+    "trainer",
+    "layers",
+    "copies",
+    "output_bound",
+    "selection",
+    "validation_fraction",
+    "max_time",
+    "max_trainings",
+    "n_jobs",
+    "progress",
+)
+ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
+
+
+def to_form(model: IEQLRegressor) -> dict[str, Any]:
+    """Plain dictionaries, lists and numbers; a number that is not finite becomes None."""
+    prior = Prior.of(model.prior)
+    return {
+        "format": FORMAT,
+        "kind": "ieql model",
+        "parameters": {name: getattr(model, name) for name in KEPT_PARAMETERS},
+        "prior": None if prior.custom else prior.to_dict(),
+        "named": hasattr(model, "feature_names_in_"),
+        "features": list(model.feature_names_),
+        "targets": list(model.target_names_),
+        "one_output": bool(model._one_output),
+        "domain": model.domain_,
+        "mean_errors": model.mean_errors_,
+        "criterion": model.criterion_,
+        "selected": [int(k) for k in model.selected_],
+        "n_trainings": int(model.n_trainings_),
+        "stop_reason": model.stop_reason_,
+        "interrupted": bool(model.interrupted_),
+        "fronts": [[_candidate_form(c) for c in front] for front in model.fronts_],
+    }
+
+
+def _candidate_form(c: Candidate) -> dict[str, Any]:
+    return {
+        "expression": c.expression.to_dict(),
+        "complexity": c.complexity,
+        "n_parameters": c.n_parameters,
+        **{name: _finite(getattr(c, name)) for name in ERRORS},
+        "standard_errors": None
+        if c.standard_errors is None
+        else [_finite(e) for e in c.standard_errors],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def from_form(
+    cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
+) -> IEQLRegressor:
+    """Build a fitted model from its form; anything unexpected is refused with a sentence."""
+    import numpy as np
+
+    if not isinstance(form, Mapping) or form.get("kind") != "ieql model":
+        raise IeqlError(f"{where!r} is not a saved model: it was not written by save().")
+    if form.get("format") != FORMAT:
+        raise IeqlError(
+            f"{where!r} has the format {form.get('format')!r}, but this version of ieql reads "
+            f"format {FORMAT}; install a newer version."
+        )
+    try:
+        stored = form["prior"]
+        knowledge = Prior.of(prior) if prior is not None else Prior.from_dict(stored or {})
+        custom = {u.name: u for u in knowledge.custom}
+        parameters = {k: v for k, v in form["parameters"].items() if k in KEPT_PARAMETERS}
+        model = cls(prior=knowledge, domain=dict(form["domain"]), **parameters)
+        model.feature_names_ = [str(n) for n in form["features"]]
+        model.n_features_in_ = len(model.feature_names_)
+        if form["named"]:
+            model.feature_names_in_ = np.array(model.feature_names_, dtype=object)
+        model.target_names_ = [str(n) for n in form["targets"]]
+        model._one_output = bool(form["one_output"])
+        model.domain_ = {str(k): [float(a), float(b)] for k, (a, b) in form["domain"].items()}
+        model.mean_errors_ = [{str(k): float(v) for k, v in e.items()} for e in form["mean_errors"]]
+        model.criterion_ = str(form["criterion"])
+        model.n_trainings_ = int(form["n_trainings"])
+        model.stop_reason_ = str(form["stop_reason"])
+        model.interrupted_ = bool(form["interrupted"])
+        model.fronts_ = [[_candidate(c, custom) for c in front] for front in form["fronts"]]
+        model.selected_ = [int(k) for k in form["selected"]]
+        _check(model)
+    except IeqlError as error:
+        raise IeqlError(f"{where!r} cannot be read: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise IeqlError(f"{where!r} is not a whole saved model: {error!r}.") from None
+    return model
+
+
+def _candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
+    errors = {
+        name: float("nan") if form[name] is None else float(form[name]) for name in ERRORS
+    }
+    stored = form["standard_errors"]
+    return Candidate(
+        expression=Expression.from_dict(form["expression"], custom),
+        complexity=float(form["complexity"]),
+        n_parameters=int(form["n_parameters"]),
+        standard_errors=None
+        if stored is None
+        else tuple(float("nan") if e is None else float(e) for e in stored),
+        **errors,
+    )
+
+
+def _check(model: IEQLRegressor) -> None:
+    """The parts of a stored model must fit each other."""
+    n = len(model.target_names_)
+    if not (len(model.fronts_) == len(model.selected_) == len(model.mean_errors_) == n > 0):
+        raise IeqlError("its parts do not belong together.")
+    for front, chosen in zip(model.fronts_, model.selected_, strict=True):
+        if not 0 <= chosen < len(front):
+            raise IeqlError("the selected equation is not on the front.")
+        for c in front:
+            if len(c.expression.names) != model.n_features_in_ or len(c.expression.outputs) != 1:
+                raise IeqlError("an equation does not fit the inputs.")

@@ -1,0 +1,450 @@
+"""The scikit-learn door: `IEQLRegressor`. `fit` alone loads the learner."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ieql.data import Dataset
+from ieql.equations.expression import Expression
+from ieql.errors import IeqlError, nearest
+from ieql.prior import Prior
+from ieql.selection import CRITERIA, Candidate, select
+from ieql.table import MIN_ROWS, check_table, constant_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["IEQLRegressor"]
+
+Array = NDArray[np.float64]
+TRAINERS = ("fast",)
+
+
+class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn a compact equation from data.
+
+    Parameters
+    ----------
+    prior : str, path, mapping or Prior, default "plain"
+        Expert knowledge: a preset ("plain", "motor", "paper"), a YAML file, a mapping or a `Prior`.
+    trainer : {"fast"}, default "fast"
+        How equations are learned.
+    layers, copies : int, optional
+        Hidden layers and copies of each unit; None leaves them to the search.
+    domain : mapping or sequence of (low, high), optional
+        Where the equation must be safe; default: the range of the data.
+    output_bound : float, optional
+        Largest absolute value the equation may take in the domain (the paper's bound B).
+    selection : {"V_int", "V_int-S", "V_int&ex"}, default "V_int-S"
+        Criterion that picks the equation used by `predict`.
+    validation_fraction : float, default 0.1
+        Part of the rows kept for validation.
+    max_time : float or None, default 60
+        Seconds for `fit`.
+    max_trainings : int, optional
+        Number of trainings per output; with it, and no time limit reached, the result depends on
+        `random_state` alone.
+    n_jobs : int, default -1
+        Processes, as joblib counts them.
+    random_state : int, RandomState or None
+        Fixes all random choices.
+    run_dir : path, optional
+        Folder into which the run is written as it goes.
+    progress : bool, default False
+        Print a line about the best equation after each round.
+
+    Attributes
+    ----------
+    equations_ : DataFrame
+        The front: one row per equation, from simple to exact, in the user's names and units.
+    domain_ : dict
+        The declared domain, by input.
+    n_trainings_ : int
+        Number of trainings that were done.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit early.
+    stop_reason_ : str
+        Why the search ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ieql import IEQLRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (200, 2))
+    >>> model = IEQLRegressor(max_trainings=8, n_jobs=1, random_state=0)
+    >>> _ = model.fit(X, 3 * X[:, 0] ** 2 + X[:, 1])
+    >>> model.predict(X[:1]).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        prior: Any = "plain",
+        trainer: str = "fast",
+        layers: int | None = None,
+        copies: int | None = None,
+        domain: Any = None,
+        output_bound: float | None = None,
+        selection: str = "V_int-S",
+        validation_fraction: float = 0.1,
+        max_time: float | None = 60.0,
+        max_trainings: int | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        run_dir: str | os.PathLike[str] | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.prior = prior
+        self.trainer = trainer
+        self.layers = layers
+        self.copies = copies
+        self.domain = domain
+        self.output_bound = output_bound
+        self.selection = selection
+        self.validation_fraction = validation_fraction
+        self.max_time = max_time
+        self.max_trainings = max_trainings
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.run_dir = run_dir
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    # --- learning ------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike | pd.DataFrame | pd.Series[Any],
+        *,
+        sample_weight: ArrayLike | None = None,
+        X_extrapolation: ArrayLike | pd.DataFrame | None = None,
+        y_extrapolation: ArrayLike | None = None,
+    ) -> IEQLRegressor:
+        """Learn the front of equations and select one.
+
+        Parameters
+        ----------
+        X : DataFrame or array (rows, inputs)
+            Column names are used in the equations; without names they are x0, x1, …
+        y : array (rows,) or (rows, outputs)
+            One equation is learned per output.
+        sample_weight : array (rows,), optional
+            How many rows each row stands for.
+        X_extrapolation, y_extrapolation : optional
+            Labelled points outside the data, for the criterion V_int&ex.
+
+        Returns
+        -------
+        IEQLRegressor
+            Itself. Ctrl-C ends the search early and keeps what was found.
+        """
+        start = time.time()
+        prior = self._checked_parameters(X_extrapolation, y_extrapolation)
+        targets = _target_names(y)
+        X, y = self._checked_data(X, y)
+        names = _feature_names(self)
+        prior.check_columns(names)
+        extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
+        data = Dataset.of(
+            X, y, sample_weight, self.domain, names, targets(y), None if extra is None else extra[0]
+        )
+        _warn_of_constants(data)
+
+        from ieql.learn import learn
+
+        result = learn(self, data, prior, extra, start)
+        self.feature_names_ = names
+        self.target_names_ = list(data.target_names)
+        self.domain_ = data.domain.to_dict()
+        self.fronts_ = result.fronts
+        self.mean_errors_ = result.mean_errors
+        self.n_trainings_ = result.n_trainings
+        self.interrupted_ = result.interrupted
+        self.stop_reason_ = result.reason
+        self._one_output = np.ndim(y) == 1
+        self._set_selection(self.selection, result.mean_errors)
+        if result.folder is not None:
+            result.folder.write_equations(self.equations_)
+            result.folder.write_model(self._to_json())
+        return self
+
+    def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
+        """Check everything that can be checked before any work is done."""
+        if self.trainer not in TRAINERS:
+            raise IeqlError(
+                f"There is no trainer {self.trainer!r}; known are {', '.join(TRAINERS)}."
+                f"{nearest(self.trainer, TRAINERS)}"
+            )
+        if self.selection not in CRITERIA:
+            raise IeqlError(
+                f"There is no selection criterion {self.selection!r}; known are "
+                f"{', '.join(CRITERIA)}.{nearest(self.selection, CRITERIA)}"
+            )
+        for name, least in (("layers", 1), ("copies", 1), ("max_trainings", 1)):
+            value = getattr(self, name)
+            if value is not None and (
+                not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least
+            ):
+                raise IeqlError(f"{name} must be None or a whole number from 1 on, not {value!r}.")
+        for name in ("max_time", "output_bound"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and 0 < value < float("inf")):
+                raise IeqlError(f"{name} must be None or a positive number, not {value!r}.")
+        if self.max_time is None and self.max_trainings is None:
+            raise IeqlError("Give max_time or max_trainings: without either, fit would not end.")
+        if not (_is_number(self.validation_fraction) and 0 < self.validation_fraction <= 0.9):
+            raise IeqlError(
+                f"validation_fraction must lie between 0 and 0.9, not {self.validation_fraction!r}."
+            )
+        if (X_extra is None) != (y_extra is None):
+            raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
+        if self.selection == "V_int&ex" and X_extra is None:
+            raise IeqlError(
+                "The criterion V_int&ex needs labelled points outside the data: give "
+                "X_extrapolation and y_extrapolation, or choose V_int-S."
+            )
+        return Prior.of(self.prior)
+
+    def _checked_data(self, X: Any, y: Any) -> tuple[Array, Array]:
+        check_table(X, "X")
+        if y is not None:
+            check_table(y, "y")
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=1
+        )
+        if len(X) < MIN_ROWS:
+            raise IeqlError(f"X has {len(X)} sample(s); at least {MIN_ROWS} rows are needed.")
+        y = np.asarray(y, dtype=np.float64)
+        return X, y
+
+    def _checked_extrapolation(
+        self, X_extra: Any, y_extra: Any, y: Array
+    ) -> tuple[Array, Array] | None:
+        if X_extra is None:
+            return None
+        check_table(X_extra, "X_extrapolation", min_rows=1)
+        X_extra = validate_data(self, X_extra, dtype=np.float64, reset=False)
+        y_extra = check_array(y_extra, ensure_2d=False, dtype=np.float64)
+        width = 1 if y.ndim == 1 else y.shape[1]
+        y_extra = y_extra.reshape(len(y_extra), -1)
+        if y_extra.shape != (len(X_extra), width):
+            raise IeqlError(
+                f"y_extrapolation has the shape {y_extra.shape}; {len(X_extra)} rows and {width} "
+                "column(s) are needed, as in X_extrapolation and y."
+            )
+        return X_extra, y_extra
+
+    # --- the front -----------------------------------------------------------------------------
+
+    def select(
+        self,
+        criterion: str,
+        *,
+        X_extrapolation: ArrayLike | None = None,
+        y_extrapolation: ArrayLike | None = None,
+    ) -> IEQLRegressor:
+        """Select by another criterion, or with other extrapolation points; nothing is relearned."""
+        check_is_fitted(self, "fronts_")
+        if (X_extrapolation is None) != (y_extrapolation is None):
+            raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
+        errors = [dict(e) for e in self.mean_errors_]
+        if X_extrapolation is not None:
+            y_shape = np.empty((0,) if self._one_output else (0, len(self.target_names_)))
+            extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y_shape)
+            assert extra is not None
+            self.fronts_ = [
+                [_with_extrapolation(c, extra[0], extra[1][:, k]) for c in front]
+                for k, front in enumerate(self.fronts_)
+            ]
+            for k, error in enumerate(errors):
+                error["extrapolation"] = _rmse(error["mean"], extra[1][:, k])
+        self._set_selection(criterion, errors)
+        return self
+
+    def _set_selection(self, criterion: str, errors: list[dict[str, float]]) -> None:
+        self.selected_ = [
+            select(
+                front,
+                criterion,
+                mean_error=error["validation"],
+                mean_error_extrapolation=error.get("extrapolation"),
+            )
+            for front, error in zip(self.fronts_, errors, strict=True)
+        ]
+        self.mean_errors_ = errors
+        self.criterion_ = criterion
+
+    @property
+    def equations_(self) -> pd.DataFrame:
+        """The front as a table, simplest first; errors are in the unit of y."""
+        import pandas as pd
+
+        check_is_fitted(self, "fronts_")
+        rows = []
+        for k, front in enumerate(self.fronts_):
+            for i, c in enumerate(front):
+                row: dict[str, Any] = {} if len(self.fronts_) == 1 else {
+                    "output": self.target_names_[k]
+                }
+                row |= {
+                    "equation": c.expression.text(),
+                    "complexity": c.complexity,
+                    "n_parameters": c.n_parameters,
+                    "rmse_train": c.rmse_train,
+                    "rmse_validation": c.rmse_validation,
+                    "rmse_extrapolation": c.rmse_extrapolation,
+                    "selected": i == self.selected_[k],
+                }
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    def expression(self, index: int | None = None, output: int = 0) -> Expression:
+        """The selected equation, or row `index` of the front, of one output."""
+        check_is_fitted(self, "fronts_")
+        front = self.fronts_[output]
+        k = self.selected_[output] if index is None else index
+        if not isinstance(k, (int, np.integer)) or not 0 <= k < len(front):
+            raise IeqlError(
+                f"There is no equation {k!r}; the front has the rows 0 to {len(front) - 1}."
+            )
+        result: Expression = front[k].expression
+        return result
+
+    def _rows_of(self, index: int | None) -> list[int | None]:
+        """Row within each output's front; `index` counts the rows of `equations_`."""
+        if index is None or len(self.fronts_) == 1:
+            return [index] * len(self.fronts_)
+        start = 0
+        for k, front in enumerate(self.fronts_):
+            if isinstance(index, (int, np.integer)) and start <= index < start + len(front):
+                return [int(index) - start if j == k else None for j in range(len(self.fronts_))]
+            start += len(front)
+        raise IeqlError(f"There is no equation {index!r}; the rows are 0 to {start - 1}.")
+
+    def predict(self, X: ArrayLike | pd.DataFrame, index: int | None = None) -> Array:
+        """Values of the selected equation, or of row `index` of `equations_`.
+
+        NaN where the equation is undefined. With several outputs `index` chooses the equation of
+        the output it belongs to; the others keep their selected one.
+        """
+        check_is_fitted(self, "fronts_")
+        check_table(X, "X", min_rows=0)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = [
+            self.expression(row, k).evaluate(X)[:, 0] for k, row in enumerate(self._rows_of(index))
+        ]
+        return columns[0] if self._one_output else np.column_stack(columns)
+
+    def sympy(self, index: int | None = None) -> Any:
+        """SymPy form of the selected equation (a list if there are several outputs)."""
+        check_is_fitted(self, "fronts_")
+        forms = [
+            self.expression(row, k).to_sympy() for k, row in enumerate(self._rows_of(index))
+        ]
+        return forms[0] if len(forms) == 1 else forms
+
+    def latex(self, index: int | None = None, precision: int = 4) -> Any:
+        """LaTeX of the selected equation (a list if there are several outputs)."""
+        from ieql.export.latex import latex
+
+        check_is_fitted(self, "fronts_")
+        forms = [
+            latex(self.expression(row, k), precision=precision)
+            for k, row in enumerate(self._rows_of(index))
+        ]
+        return forms[0] if len(forms) == 1 else forms
+
+    # --- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as JSON; never pickle."""
+        check_is_fitted(self, "fronts_")
+        Path(path).write_text(self._to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], prior: Any = None) -> IEQLRegressor:
+        """Read a model written by `save`.
+
+        Parameters
+        ----------
+        path : path
+            The JSON file.
+        prior : Prior, optional
+            Needed if the model uses units of your own, which a file cannot hold.
+        """
+        try:
+            form = json.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise IeqlError(f"There is no file {str(path)!r}.") from None
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise IeqlError(f"{str(path)!r} is not a saved model: {error}.") from None
+        from ieql.model_file import from_form
+
+        return from_form(cls, form, str(path), prior)
+
+    def _to_json(self) -> str:
+        from ieql.model_file import to_form
+
+        return json.dumps(to_form(self), indent=1, allow_nan=False)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _rmse(predicted: Any, y: Array) -> float:
+    residual = np.asarray(predicted) - y
+    return float(np.sqrt(np.mean(residual**2))) if np.all(np.isfinite(residual)) else float("inf")
+
+
+def _with_extrapolation(c: Candidate, X: Array, y: Array) -> Candidate:
+    from dataclasses import replace
+
+    return replace(c, rmse_extrapolation=_rmse(c.expression.evaluate(X)[:, 0], y))
+
+
+def _feature_names(model: IEQLRegressor) -> list[str]:
+    if hasattr(model, "feature_names_in_"):
+        return [str(n) for n in model.feature_names_in_]
+    return [f"x{i}" for i in range(model.n_features_in_)]
+
+
+def _target_names(y: Any) -> Any:
+    """How to name the outputs: by the user's names where there are any."""
+    columns = getattr(y, "columns", None)
+    name = getattr(y, "name", None)
+
+    def names(checked: Array) -> list[str]:
+        if columns is not None:
+            return [str(c) for c in columns]
+        if checked.ndim == 1:
+            return [str(name) if name is not None else "y"]
+        return [f"y{k}" for k in range(checked.shape[1])]
+
+    return names
+
+
+def _warn_of_constants(data: Dataset) -> None:
+    constant = constant_columns(data.X)
+    if len(constant):
+        listed = ", ".join(repr(data.feature_names[i]) for i in constant)
+        warnings.warn(
+            f"The input(s) {listed} have the same value in every row and are left out.",
+            stacklevel=3,
+        )

@@ -1,0 +1,196 @@
+"""The search: many trainings in parallel, a time limit, and one front per target.
+
+Work comes in rounds. In a round every island runs a fixed number of trainings from the same front;
+after it the islands' finds are merged in the order of the islands. So the same seed gives the same
+front whatever the number of processes, as long as the time limit does not cut a round short.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ieql.selection import Candidate, Front
+from ieql.training.island import Settings, Training, constant, run_island
+from ieql.training.task import Task
+
+__all__ = ["Budget", "Result", "search"]
+
+N_ISLANDS = 4
+"""Fixed, so that the outcome does not depend on the number of processes."""
+LARGEST_ROUND = 6
+"""Trainings per island in one round: short enough for a live front, long enough to be worth it."""
+PATIENCE = 60
+"""Least number of trainings without progress after which the search may stop by itself."""
+PROGRESS = 0.98
+"""A best error that falls below this part of the old one is progress."""
+EXACT = 1e-9
+"""Part of the target's spread below which an error is rounding: nothing is left to be found."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: seconds on the clock, and number of trainings per target."""
+
+    max_time: float | None
+    max_trainings: int | None
+
+    def deadline(self, start: float) -> float:
+        """The moment (``time.time()``) at which the search must be over."""
+        return float("inf") if self.max_time is None else start + self.max_time
+
+
+@dataclass
+class Result:
+    """What a search has found, also when it was interrupted."""
+
+    fronts: list[Front]
+    n_trainings: int = 0
+    interrupted: bool = False
+    reason: str = ""
+    """Why the search stopped, as a sentence."""
+    best: list[tuple[float, int]] = field(default_factory=list)
+    """For each target the best error and the number of trainings after which it was reached."""
+
+
+def search(
+    tasks: Sequence[Task],
+    budget: Budget,
+    *,
+    seed: int,
+    n_jobs: int | None,
+    start: float | None = None,
+    settings: Settings | None = None,
+    on_round: Callable[[Result], None] | None = None,
+) -> Result:
+    """Learn all targets.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        One per target.
+    budget : Budget
+        Limits of time and trainings.
+    seed : int
+        Fixes everything but what the time limit cuts off.
+    n_jobs : int or None
+        Processes, in joblib's way of counting; joblib's backends (`joblib.parallel_config`) apply.
+    start : float, optional
+        When the clock started (``time.time()``); default: now.
+    settings : Settings, optional
+        Numbers of the trainer.
+    on_round : callable, optional
+        Called with the result so far after every round.
+
+    Returns
+    -------
+    Result
+        One front per target, in scaled coordinates.
+    """
+    start = time.time() if start is None else start
+    deadline = budget.deadline(start)
+    settings = settings or Settings()
+    result = Result([_first_front(task) for task in tasks])
+    result.best = [(_best(front), 0) for front in result.fronts]
+    try:
+        number = 0
+        while not result.reason:
+            rounds = _plan(number, len(tasks), budget, seed)
+            if not rounds:
+                result.reason = f"all {budget.max_trainings} trainings are done"
+                break
+            _run_round(tasks, rounds, result, settings, deadline, n_jobs)
+            number += max(len(r) for r in rounds.values()) * N_ISLANDS
+            result.reason = _reason_to_stop(result, deadline)
+            if on_round is not None:
+                on_round(result)
+    except KeyboardInterrupt:
+        result.interrupted = True
+        result.reason = "it was interrupted"
+    return result
+
+
+def _first_front(task: Task) -> Front:
+    """Every front starts with the mean predictor, so that there is always an equation."""
+    mean = constant(task)
+    return Front([mean] if mean is not None else [])
+
+
+def _best(front: Front) -> float:
+    return min((c.rmse_validation for c in front), default=float("inf"))
+
+
+def _plan(
+    number: int, n_targets: int, budget: Budget, seed: int
+) -> dict[tuple[int, int], list[Training]]:
+    """The trainings of the next round, by (target, island); `number` are done per target."""
+    per_island = min(LARGEST_ROUND, 1 + number // N_ISLANDS)
+    last = number + per_island * N_ISLANDS
+    if budget.max_trainings is not None:
+        last = min(last, budget.max_trainings)
+    rounds: dict[tuple[int, int], list[Training]] = {}
+    for k in range(number, last):
+        for target in range(n_targets):
+            island = k % N_ISLANDS
+            training = Training(target, island, (seed, target, k))
+            rounds.setdefault((target, island), []).append(training)
+    return rounds
+
+
+def _run_round(
+    tasks: Sequence[Task],
+    rounds: dict[tuple[int, int], list[Training]],
+    result: Result,
+    settings: Settings,
+    deadline: float,
+    n_jobs: int | None,
+) -> None:
+    jobs = (
+        (
+            key,
+            run_island,
+            (tasks[key[0]], trainings, result.fronts[key[0]].candidates, settings, deadline),
+        )
+        for key, trainings in rounds.items()
+    )
+    finds: dict[tuple[int, int], list[Candidate]] = {}
+    try:
+        for key, (candidates, n_done) in in_parallel(jobs, n_jobs):
+            finds[key] = candidates
+            result.n_trainings += n_done
+    finally:
+        # Also what arrived before an interrupt is kept.
+        for key in sorted(finds):
+            result.fronts[key[0]].merge(finds[key])
+    for target, front in enumerate(result.fronts):
+        best, _ = result.best[target]
+        if _best(front) < PROGRESS * best:
+            result.best[target] = (_best(front), result.n_trainings)
+
+
+def in_parallel(
+    jobs: Iterable[tuple[Any, Callable[..., Any], tuple[Any, ...]]], n_jobs: int | None
+) -> Iterable[tuple[Any, Any]]:
+    """Run jobs (key, function, arguments) through joblib; yields (key, result) as they finish."""
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="all")
+    yield from parallel(delayed(_keyed)(*job) for job in jobs)
+
+
+def _keyed(key: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any]:
+    return key, function(*args)
+
+
+def _reason_to_stop(result: Result, deadline: float) -> str:
+    if time.time() >= deadline:
+        return "the time is up"
+    if all(best < EXACT for best, _ in result.best):
+        return "the equations are exact"
+    n = result.n_trainings
+    patience = PATIENCE * len(result.fronts)
+    if all(n - since >= max(patience, since) for _, since in result.best):
+        return f"the last {n - max(s for _, s in result.best)} trainings brought nothing better"
+    return ""

@@ -1,0 +1,378 @@
+"""Tables of measurements as users have them: CSV in, and every fault said in one sentence."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import itertools
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.errors import IeqlError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MIN_ROWS", "check_table", "constant_columns", "read_csv", "split_target"]
+
+MIN_ROWS = 10
+"""Fewer rows than this cannot tell an equation from a coincidence."""
+
+# The comma comes last: it may also be a decimal mark or stand in a name, the others hardly do.
+_SEPARATORS = (";", "\t", "|", ",")
+_SAMPLE_ROWS = 50
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a table with a header line from a CSV file.
+
+    The separator (comma, semicolon, tab or vertical bar) and, unless the comma separates, the
+    decimal mark are detected. Names are kept exactly as they are. The text may be UTF-8, with
+    or without byte order mark, or UTF-16 with one; anything else is taken as Latin-1. Blank lines
+    are ignored. Thousands separators are not understood: such a column stays text.
+
+    Raises
+    ------
+    IeqlError
+        If the file cannot be read, is empty, has no data rows, has a header with a duplicated or
+        missing name, or has a row that is longer or shorter than the header.
+    """
+    path = Path(path)
+    try:
+        encoding = _encoding(path)
+        separator = _separator(path, encoding)
+        names = _read_header(path, encoding, separator)
+        frame = _read_rows(path, encoding, separator, names)
+    except OSError as error:
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise IeqlError(f"Cannot read {str(path)!r}: {reason}.") from error
+    except csv.Error as error:
+        raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
+    return frame
+
+
+def _encoding(path: Path) -> str:
+    """Return the encoding of a text file, reading it once in pieces."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    encoding = "utf-8-sig"
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if b"\0" in head:
+            raise IeqlError(f"{str(path)!r} is not a text file; save the table as CSV first.")
+        try:
+            while head:
+                decoder.decode(head)
+                head = file.read(1 << 20)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            encoding = "latin-1"
+    return encoding
+
+
+def _rows(file: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each row that is not blank."""
+    reader = csv.reader(file, delimiter=separator)
+    for fields in reader:
+        if len(fields) > 1 or (fields and fields[0].strip()):
+            yield reader.line_num, fields
+
+
+def _separator(path: Path, encoding: str) -> str:
+    """Choose the separator under which most rows have as many fields as the header."""
+    best, best_score = ";", 0.0  # no separator in the header: a single column
+    for separator in _SEPARATORS:
+        with path.open(encoding=encoding, newline="") as file:
+            sample = itertools.islice(_rows(file, separator), _SAMPLE_ROWS)
+            widths = [len(fields) for _, fields in sample]
+        if not widths or widths[0] == 1:
+            continue
+        score = sum(width == widths[0] for width in widths) / len(widths)
+        if score > best_score:
+            best, best_score = separator, score
+    return best
+
+
+def _read_header(path: Path, encoding: str, separator: str) -> list[str]:
+    """Return the column names of the first line that is not blank."""
+    with path.open(encoding=encoding, newline="") as file:
+        line, names = next(_rows(file, separator), (0, []))
+    if not names:
+        raise IeqlError(f"{str(path)!r} is empty: a header line and data rows are needed.")
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise IeqlError(
+                f"{str(path)!r}, line {line}: column {position} has no name; name it in the header "
+                "or delete it (a row index written by pandas is left out with index=False)."
+            )
+    _refuse_duplicates(names, f"the header of {str(path)!r}")
+    # Whole numbers are what an unnamed DataFrame writes as its header; 1.5 is surely data.
+    if all(_is_number(n) for n in names) and not all(n.strip().isdigit() for n in names):
+        raise IeqlError(
+            f"{str(path)!r}, line {line} holds numbers where the column names are expected; "
+            "put a header line above the data."
+        )
+    return names
+
+
+def _read_rows(path: Path, encoding: str, separator: str, names: list[str]) -> pd.DataFrame:
+    """Read the rows with the decimal mark, one for the whole file, that gives more numbers."""
+    if separator == ",":
+        return _parse(path, encoding, separator, names, ".")
+    with path.open(encoding=encoding, newline="") as file:
+        sample = itertools.islice(_rows(file, separator), 1, _SAMPLE_ROWS)
+        cells = [cell for _, fields in sample for cell in fields if "," in cell]
+    likely = "," if any(_is_number(cell.replace(",", ".")) for cell in cells) else "."
+    other = "." if likely == "," else ","
+    frame = _parse(path, encoding, separator, names, likely)
+    text = _text_columns(frame)
+    if not text:
+        return frame
+    second = _parse(path, encoding, separator, names, other)
+    still_text = _text_columns(second)
+    gained = [name for name in text if name not in still_text]
+    lost = [name for name in still_text if name not in text]
+    if gained and lost:
+        comma, point = (gained, lost) if other == "," else (lost, gained)
+        raise IeqlError(
+            f"{str(path)!r}: column {comma[0]!r} is written with a decimal comma and column "
+            f"{point[0]!r} with a decimal point; use the same mark in the whole file."
+        )
+    return second if gained else frame
+
+
+def _parse(
+    path: Path, encoding: str, separator: str, names: list[str], decimal: str
+) -> pd.DataFrame:
+    """Read the rows below the header with pandas' fast parser."""
+    import pandas as pd
+
+    with path.open(encoding=encoding, newline="") as file, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        next(_rows(file, separator))  # leaves the file just behind the header
+        try:
+            frame = pd.read_csv(
+                file,
+                sep=separator,
+                decimal=decimal,
+                header=None,
+                names=names,
+                index_col=False,
+                low_memory=False,
+            )
+        except pd.errors.EmptyDataError:
+            frame = pd.DataFrame(columns=names)
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            _refuse_ragged(path, encoding, separator)
+            raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
+    if not len(frame):
+        raise IeqlError(f"{str(path)!r} has a header but no data rows.")
+    if frame.iloc[:, -1].isna().any():  # pandas fills rows that are too short without a word
+        _refuse_ragged(path, encoding, separator)
+    return frame
+
+
+def _refuse_ragged(path: Path, encoding: str, separator: str) -> None:
+    """Raise if a row has another number of fields than the header, naming its line."""
+    with path.open(encoding=encoding, newline="") as file:
+        rows = _rows(file, separator)
+        _, header = next(rows)
+        for line, fields in rows:
+            if len(fields) != len(header):
+                raise IeqlError(
+                    f"{str(path)!r}, line {line} has {len(fields)} field(s) but the header has "
+                    f"{len(header)}; complete or delete that line."
+                )
+
+
+def _text_columns(frame: pd.DataFrame) -> list[str]:
+    from pandas.api.types import is_numeric_dtype
+
+    return [name for name in frame.columns if not is_numeric_dtype(frame[name].dtype)]
+
+
+# --- checking --------------------------------------------------------------------------------
+
+
+def check_table(X: Any, what: str = "X", *, min_rows: int = MIN_ROWS) -> None:
+    """Refuse a table that cannot be learned from, saying what is wrong, where and how to mend it.
+
+    Looks at data frames, series and two-dimensional numeric arrays: too few rows, duplicated
+    names, dates, text, missing and infinite values. Booleans count as 0 and 1; a column of objects
+    is accepted if every object converts to a number. Other inputs (lists, sparse matrices, arrays
+    of objects, one-dimensional arrays) pass: scikit-learn's own checks follow and speak for them.
+
+    Parameters
+    ----------
+    X : object
+        The table.
+    what : str
+        What the user calls it, for the message.
+    min_rows : int
+        The least number of rows; 1 for tables that are only predicted on.
+    """
+    columns = _named_columns(X)
+    if columns is None:
+        return
+    if len(X) < min_rows:
+        needed = f"{min_rows} rows are" if min_rows > 1 else "1 row is"
+        raise IeqlError(f"{what} has {len(X)} sample(s); at least {needed} needed.")
+    if hasattr(X, "columns"):
+        _refuse_duplicates(list(X.columns), what)
+    for label, values in columns:
+        _check_column(values, f"{what}, {label}")
+
+
+def _named_columns(X: Any) -> Iterator[tuple[str, Any]] | None:
+    """Yield each column of a frame, series or numeric array with words for it; None for others."""
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            return None
+        return ((f"column {j + 1}", X[:, j]) for j in range(X.shape[1]))
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        return ((f"column {name!r}", X.iloc[:, j]) for j, name in enumerate(X.columns))
+    if hasattr(X, "iloc") and hasattr(X, "name"):
+        return iter([(f"column {X.name!r}" if X.name is not None else "its column", X)])
+    return None
+
+
+def _check_column(column: Any, where: str) -> None:
+    values = column if isinstance(column, np.ndarray) else _numbers(column, where)
+    if values.dtype.kind != "f":  # integers and booleans; complex is scikit-learn's to refuse
+        return
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    for bad, words, remedy in (
+        (np.isnan(values), "missing (NaN)", "fill these cells or drop the rows"),
+        (np.isinf(values), "infinite", "replace these cells or drop the rows"),
+    ):
+        if bad.any():
+            raise IeqlError(
+                f"{where}: {int(bad.sum())} of {len(values)} values are {words}, the first in data "
+                f"row {int(bad.argmax()) + 1}; {remedy}."
+            )
+
+
+def _numbers(column: pd.Series[Any], where: str) -> NDArray[Any]:
+    """Return the column of a frame as an array of numbers, or raise for dates and text."""
+    import pandas as pd
+
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufc":
+        return np.asarray(column)
+    if getattr(dtype, "kind", "O") in "mM" or isinstance(dtype, pd.PeriodDtype):
+        raise IeqlError(
+            f"{where} holds dates or times; turn it into numbers (for example seconds since the "
+            "start) or leave the column out."
+        )
+    try:
+        # By way of objects: numeric extension types and categories convert in their own ways.
+        objects = np.asarray(column, dtype=object)
+        return np.where(pd.isna(objects), np.nan, objects).astype(np.float64)
+    except (TypeError, ValueError):
+        row = _first_non_number(objects)
+        raise IeqlError(
+            f"{where} holds {objects[row]!r} in data row {row + 1}, which is not a number; write "
+            "plain numbers (no units, no thousands separators) or leave the column out."
+        ) from None
+
+
+def _first_non_number(objects: NDArray[Any]) -> int:
+    """Return the first row that is not a number, sparing decimal commas if anything is worse."""
+    import pandas as pd
+
+    bad = [i for i, v in enumerate(objects) if not (pd.api.types.is_scalar(v) and pd.isna(v))]
+    bad = [i for i in bad if not _is_number(objects[i])]
+    worse = (i for i in bad if not _is_number(str(objects[i]).replace(",", ".")))
+    return next(worse, bad[0])
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_duplicates(names: Sequence[object], where: str) -> None:
+    seen: set[object] = set()
+    for name in names:
+        if name in seen:
+            raise IeqlError(
+                f"The column name {name!r} appears {list(names).count(name)} times in {where}; "
+                "every column needs its own name."
+            )
+        seen.add(name)
+
+
+def constant_columns(X: Any) -> list[Any]:
+    """Return the columns that hold one value only: names of a frame, positions of an array.
+
+    Such an input cannot matter to any equation; it is for the caller to say so. The table must
+    have passed `check_table`.
+    """
+    if isinstance(X, np.ndarray):
+        return [j for j in range(X.shape[1]) if _is_constant(X[:, j])]
+    return [name for name in X.columns if _is_constant(_numbers(X[name], f"column {name!r}"))]
+
+
+def _is_constant(values: NDArray[Any]) -> bool:
+    return len(values) > 0 and bool(values.min() == values.max())
+
+
+def split_target(
+    frame: pd.DataFrame, targets: Sequence[str], inputs: Sequence[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Part a table into inputs and targets by the names of its columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    targets : sequence of str
+        The columns to be explained, at least one.
+    inputs : sequence of str, optional
+        The columns to explain them by; None takes all the others.
+
+    Returns
+    -------
+    tuple of pandas.DataFrame
+        The inputs and the targets, each in the order asked for.
+    """
+    columns = list(frame.columns)
+    _refuse_duplicates(columns, "the table")
+    if not targets:
+        raise IeqlError("No target is given; name the column that the equation is to explain.")
+    if inputs is None:
+        inputs = [name for name in columns if name not in targets]
+    for role, names in (("target", targets), ("input", inputs)):
+        _refuse_duplicates(names, f"the {role}s asked for")
+        for name in names:
+            if name not in columns:
+                raise IeqlError(
+                    f"The {role} {name!r} is not a column of the table.{nearest(name, columns)} "
+                    f"The columns are {_listed(columns)}."
+                )
+    for name in inputs:
+        if name in targets:
+            raise IeqlError(f"The column {name!r} is both a target and an input; choose one role.")
+    if not inputs:
+        raise IeqlError("No input column is left beside the target; the table needs at least one.")
+    return frame[list(inputs)], frame[list(targets)]
+
+
+def _listed(names: Sequence[object], limit: int = 12) -> str:
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

@@ -1,0 +1,83 @@
+"""What a training sees: one target, in scaled coordinates, with everything it must respect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.expression import Expression
+from ieql.equations.program import Program
+from ieql.equations.safety import is_safe
+from ieql.prior import Prior
+from ieql.sample import Sample
+from ieql.selection import Candidate
+
+__all__ = ["Task"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One target to be learned.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the inputs.
+    prior : Prior
+        Expert knowledge.
+    train, validation : Sample
+        Inputs scaled to [-1, 1] on the training data, target z-scored.
+    domain : array (inputs, points)
+        Points of the declared domain, scaled alike, where every equation must be safe.
+    extrapolation : Sample or None
+        Labelled points outside the training data, for V_int&ex.
+    layers, copies : int or None
+        Fixed by the user, or left to the search.
+    bounds : (low, high) or None
+        What the output must not leave in the domain (the paper's bound B), scaled.
+    """
+
+    names: tuple[str, ...]
+    prior: Prior
+    train: Sample
+    validation: Sample
+    domain: Array
+    extrapolation: Sample | None = None
+    layers: int | None = None
+    copies: int | None = None
+    bounds: tuple[float, float] | None = None
+
+    @cached_property
+    def dense(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]:
+        """The training rows in single precision for dense networks; weights if they differ."""
+        weight = self.train.weight
+        uniform = bool(np.all(weight == weight[0]))
+        return (
+            self.train.XT.astype(np.float32),
+            self.train.y.astype(np.float32),
+            None if uniform else (weight / weight.mean()).astype(np.float32),
+        )
+
+    def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
+        """Measure an expression; None if the prior forbids it or it is not safe in the domain."""
+        if not expression.is_allowed(self.prior):
+            return None
+        program = program or Program.of(expression)
+        if not is_safe(expression, self.domain, program, self.bounds):
+            return None
+        extrapolation = self.extrapolation
+        return Candidate(
+            expression=expression,
+            complexity=expression.complexity(self.prior),
+            n_parameters=expression.n_parameters,
+            rmse_train=self.train.rmse(program.evaluate(self.train.XT)),
+            rmse_validation=self.validation.rmse(program.evaluate(self.validation.XT)),
+            rmse_extrapolation=float("nan")
+            if extrapolation is None
+            else extrapolation.rmse(program.evaluate(extrapolation.XT)),
+        )

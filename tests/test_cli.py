@@ -1,0 +1,385 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ieql.cli import app, column_names, default_folder, read_domain
+from ieql.errors import IeqlError
+from ieql.runs import RunFolder
+
+FRONT = pd.DataFrame(
+    {
+        "equation": ["4.25", "2*speed"],
+        "complexity": [0.0, 4.0],
+        "n_parameters": [0, 2],
+        "rmse_train": [3.0, 0.1],
+        "rmse_validation": [3.123456, 0.0123456],
+        "rmse_extrapolation": [np.nan, np.nan],
+        "selected": [False, True],
+    }
+)
+
+
+def ieql(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def failure(*arguments: object) -> str:
+    """The one sentence on stderr of a command that must be refused."""
+    result = ieql(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+# --- the options ----------------------------------------------------------------------------------
+
+
+def test_column_names_may_be_repeated_or_have_commas():
+    frame = pd.DataFrame(columns=["a", "b", "c,d", " e"])
+    assert column_names(["a", "b"], frame, "--target") == ["a", "b"]
+    assert column_names(["a, b"], frame, "--target") == ["a", "b"]
+    assert column_names(["c,d"], frame, "--target") == ["c,d"]
+    assert column_names(["a, e"], frame, "--target") == ["a", " e"]
+    with pytest.raises(IeqlError, match="--inputs names no column"):
+        column_names([","], frame, "--inputs")
+
+
+def test_default_folder_is_named_after_file_and_targets():
+    assert default_folder(Path("in/pump.csv"), ["torque"]) == Path("runs/pump-torque")
+    assert default_folder(Path("a.b.csv"), ["n [1/min]", "T"]) == Path("runs/a.b-n_1_min_-T")
+
+
+def domain_of(tmp_path: Path, text: str) -> dict[str, tuple[float, float]]:
+    path = tmp_path / "domain.yaml"
+    path.write_text(text)
+    return read_domain(path, ["speed", "load", "1"])
+
+
+def test_domain_file(tmp_path):
+    text = "speed: [0, 6e3]\nload: [-1, 1.5]\n1: [0, 1]"
+    assert domain_of(tmp_path, text) == {
+        "speed": (0.0, 6000.0),
+        "load": (-1.0, 1.5),
+        "1": (0.0, 1.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sped: [0, 1]", r"'sped', which is no input. Did you mean 'speed'\?"),
+        ("speed: [1, 0]", r"two numbers \[low, high\], low below high, not \[1, 0\]"),
+        ("speed: [0, 1, 2]", "two numbers"),
+        ("speed: '12'", "two numbers"),
+        ("speed: 5", "two numbers"),
+        ("speed: [0, .inf]", "two numbers"),
+        ("speed: [a, b]", "two numbers"),
+        (f"speed: [0, 1{'0' * 400}]", "two numbers"),
+        ("[0, 1]", "must hold lines like"),
+        ("", "must hold lines like"),
+        ("speed: [0, 1", "is not a YAML file"),
+    ],
+)
+def test_a_domain_file_that_is_wrong(tmp_path, text, message):
+    with pytest.raises(IeqlError, match=message):
+        domain_of(tmp_path, text)
+
+
+def test_a_domain_file_that_is_not_there(tmp_path):
+    with pytest.raises(IeqlError, match=r"Cannot read .*No such file"):
+        read_domain(tmp_path / "nowhere.yaml", ["speed"])
+
+
+# --- the commands, with a stand-in for the regressor ---------------------------------------------
+
+
+class StandIn:
+    """Finds y = 2 * (first input) at once; otherwise as `IEQLRegressor`."""
+
+    interrupted_ = False
+    asked: dict[str, object]
+
+    def __init__(self, **settings: object) -> None:
+        type(self).asked = settings
+        self.settings = settings
+
+    def fit(self, X, y, X_extrapolation=None, y_extrapolation=None):
+        type(self).asked |= {"X": X, "y": y, "X_held_out": X_extrapolation}
+        self._know(list(X.columns), list(y.columns))
+        run = RunFolder.create(self.settings["run_dir"], {}, "abc")
+        run.write_model(json.dumps([self.feature_names_, self.target_names_]))
+        return self
+
+    @classmethod
+    def load(cls, path):
+        model = cls()
+        model._know(*json.loads(Path(path).read_text()))
+        return model
+
+    def _know(self, features, targets):
+        self.feature_names_, self.target_names_ = features, targets
+        fronts = [FRONT.assign(output=name) for name in targets]
+        self.equations_ = pd.concat(fronts, ignore_index=True)
+        self.equations_["equation"] = ["4.25", f"2*{features[0]}"] * len(targets)
+        if len(targets) == 1:
+            self.equations_ = self.equations_.drop(columns="output")
+
+    def predict(self, X, index=None):
+        if (X.iloc[:, 0] > 10).any():
+            warnings.warn("2 rows lie outside the domain.", UserWarning, stacklevel=2)
+        found = np.full(len(X), 4.25) if index == 0 else 2.0 * X.iloc[:, 0].to_numpy()
+        return found if len(self.target_names_) == 1 else np.stack([found, found], axis=1)
+
+    def sympy(self, index=None):
+        forms = [f"sympy {name} {index}" for name in self.target_names_]
+        return forms[0] if len(forms) == 1 else forms
+
+    def latex(self, index=None):
+        return f"latex {index}"
+
+
+@pytest.fixture
+def stand_in(monkeypatch, tmp_path):
+    """A stand-in regressor, and a working folder with data.csv (speed, load, torque, power)."""
+    model = type("StandIn", (StandIn,), {})
+    module = types.ModuleType("ieql.regressor")
+    module.IEQLRegressor = model  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ieql.regressor", module)
+    monkeypatch.chdir(tmp_path)
+    rows = np.arange(80.0).reshape(20, 4) / 10
+    pd.DataFrame(rows, columns=["speed", "load", "torque", "power"]).to_csv("data.csv", index=False)
+    return model
+
+
+def test_fit_prints_the_front_and_the_selected_equation(stand_in):
+    result = ieql("fit", "data.csv", "--target", "torque")
+    assert result.exit_code == 0, result.output
+    assert "  torque = 2*speed\n" in result.stdout
+    assert "Inputs that matter: speed. Not used: load, power." in result.stdout
+    assert "ieql predict runs/data-torque new.csv" in result.stdout
+    assert RunFolder.exists("runs/data-torque")
+
+
+def test_demo_replaces_its_own_run(stand_in):
+    for _ in range(2):
+        result = ieql("demo")
+        assert result.exit_code == 0, result.output
+    assert "24,684 rows" in result.stdout
+    assert "reconstruction" in result.stdout
+    assert "P_mod = 2*I_D" in result.stdout
+    assert stand_in.asked["prior"] == "motor"
+    assert RunFolder.exists("runs/demo")
+
+
+def test_fit_passes_its_options_on(stand_in):
+    Path("domain.yaml").write_text("load: [0, 9]")
+    result = ieql(
+        *("fit", "data.csv", "--target", "torque", "--inputs", "load,speed", "--out", "here"),
+        *("--prior", "motor", "--domain", "domain.yaml", "--time", 5, "--trainings", 3),
+        *("--select", "V_int", "--extrapolation", "data.csv", "--seed", 4, "--jobs", 2),
+        *("--trainer", "paper"),
+    )
+    assert result.exit_code == 0, result.output
+    X, y, held_out = (stand_in.asked.pop(name) for name in ("X", "y", "X_held_out"))
+    assert (list(X), list(y), list(held_out)) == (["load", "speed"], ["torque"], ["load", "speed"])
+    assert stand_in.asked == {
+        "prior": "motor",
+        "trainer": "paper",
+        "domain": {"load": (0.0, 9.0)},
+        "selection": "V_int",
+        "max_time": 5.0,
+        "max_trainings": 3,
+        "n_jobs": 2,
+        "random_state": 4,
+        "run_dir": Path("here"),
+        "progress": False,
+    }
+
+
+@pytest.mark.parametrize("how", [["torque,power"], ["torque", "--target", "power"]])
+def test_several_targets(stand_in, how):
+    result = ieql("fit", "data.csv", "--target", *how, "--out", "run")
+    assert result.exit_code == 0, result.output
+    assert "  torque = 2*speed\n  power = 2*speed\n" in result.stdout
+    assert ieql("predict", "run", "data.csv").stdout.startswith("torque,power\n0.0,0.0\n")
+    assert ieql("export", "run").stdout == "2*speed\n2*speed\n"
+    assert ieql("export", "run", "--format", "sympy", "--index", 2).stdout == "sympy power 2\n"
+
+
+def test_fit_does_not_replace_a_run_unasked(stand_in):
+    fit = ("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert ieql(*fit).exit_code == 0
+    message = failure(*fit)
+    assert "'run' already holds a run" in message
+    assert "--out" in message
+    assert "--overwrite" in message
+    assert ieql(*fit, "--overwrite").exit_code == 0
+
+
+def test_interrupted_fit_keeps_its_results(stand_in):
+    stand_in.interrupted_ = True
+    result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert result.exit_code == 130
+    assert "torque = 2*speed" in result.stdout
+    assert "was kept" in result.stderr
+    assert ieql("show", "run").exit_code == 0
+
+
+def test_interrupted_with_nothing_found(stand_in):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    stand_in.fit = interrupt
+    result = ieql("fit", "data.csv", "--target", "torque")
+    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
+
+
+@pytest.fixture
+def run(stand_in):
+    assert ieql("fit", "data.csv", "--target", "torque", "--out", "run").exit_code == 0
+    return "run"
+
+
+def test_show(run):
+    result = ieql("show", run)
+    assert result.exit_code == 0, result.output
+    assert "2*speed" in result.stdout
+    assert "4.25" in result.stdout
+
+
+def test_predict_writes_the_predictions_alone(run):
+    Path("new.csv").write_text("other;load;power;speed\nx;1;1;0,5\ny;1;1;1\n")
+    result = ieql("predict", run, "new.csv")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "torque\n1.0\n2.0\n", "")
+    assert ieql("predict", run, "new.csv", "--index", 0).stdout == "torque\n4.25\n4.25\n"
+
+
+def test_predict_into_a_file(run):
+    result = ieql("predict", run, "data.csv", "--out", "out.csv")
+    assert (result.exit_code, result.output) == (0, "")
+    assert list(pd.read_csv("out.csv")) == ["torque"]
+    assert "Cannot write" in failure("predict", run, "data.csv", "--out", "no/where.csv")
+
+
+def test_predict_names_the_missing_column(run):
+    Path("new.csv").write_text("sped,load,power\n1,2,3\n4,5,6\n")
+    message = failure("predict", run, "new.csv")
+    assert "'new.csv' lacks the column 'speed'" in message
+    assert "Did you mean 'sped'?" in message
+
+
+def test_a_warning_is_a_plain_line_beside_the_predictions(run):
+    Path("new.csv").write_text("speed,load,power\n50,2,3\n60,5,6\n")
+    result = ieql("predict", run, "new.csv")
+    assert (result.exit_code, result.stdout) == (0, "torque\n100.0\n120.0\n")
+    assert result.stderr == "Warning: 2 rows lie outside the domain.\n"
+
+
+def test_export(run):
+    assert ieql("export", run).stdout == "2*speed\n"
+    assert ieql("export", run, "--index", 0).stdout == "4.25\n"
+    assert ieql("export", run, "--format", "sympy").stdout == "sympy torque None\n"
+    assert ieql("export", run, "--format", "latex", "--index", 1).stdout == "latex 1\n"
+    assert "no equation 7" in failure("export", run, "--index", 7)
+
+
+# --- wrong use -----------------------------------------------------------------------------------
+
+
+def test_bad_input_is_one_sentence(stand_in):
+    Path("empty").mkdir()
+    Path("short.csv").write_text("speed,torque\n1,2\n")
+    fit = ("fit", "data.csv", "--target")
+    assert "'nowhere.csv'" in failure("fit", "nowhere.csv", "--target", "y")
+    assert "Did you mean 'torque'?" in failure(*fit, "torqe")
+    assert "'lod'" in failure(*fit, "torque", "--inputs", "lod")
+    assert "no input" in failure(*fit, "torque", "--domain", write("d.yaml", "x: [0, 1]"))
+    assert "'short.csv': " in failure(*fit, "torque", "--extrapolation", "short.csv")
+    assert "no folder 'nowhere'" in failure("show", "nowhere")
+    assert "holds no run" in failure("predict", "empty", "data.csv")
+
+
+def write(path: str, text: str) -> str:
+    Path(path).write_text(text)
+    return path
+
+
+def test_a_run_cut_short(stand_in):
+    RunFolder.create("run", {}, "abc")
+    assert "cut short" in failure("show", "run")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit"],
+        ["fit", "data.csv"],
+        ["fit", "data.csv", "--target", "y", "--time", "soon"],
+        ["export", "run", "--format", "cobol"],
+        ["dance"],
+    ],
+)
+def test_wrong_use_is_exit_code_2(arguments):
+    result = ieql(*arguments)
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "show", "predict", "export"])
+def test_every_command_has_an_example(command):
+    result = ieql(command, "--help")
+    assert result.exit_code == 0
+    assert f"  ieql {command}" in result.stdout.partition("Example")[2]
+
+
+def test_exit_code_and_message_of_the_real_program(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "ieql", "show", "nowhere"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: There is no folder 'nowhere'")
+
+
+# --- end to end ----------------------------------------------------------------------------------
+
+
+def test_from_csv_to_predictions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"speed": rng.uniform(1, 5, 80), "load": rng.uniform(0, 1, 80)})
+    frame["torque"] = 3 * frame["speed"] + 1
+    frame.to_csv("data.csv", index=False)
+
+    fit = ("fit", "data.csv", "--target", "torque", "--trainings", 1, "--jobs", 1, "--out", "run")
+    result = ieql(*fit)
+    assert result.exit_code == 0, result.output
+    assert "torque = " in result.stdout
+    for name in ("run.json", "front.jsonl", "equations.csv", "model.json"):
+        assert (tmp_path / "run" / name).is_file()
+    assert len(RunFolder.open("run").records()) > 0
+
+    assert ieql("show", "run").stdout.splitlines()[0] == result.stdout.splitlines()[0]
+    predicted = ieql("predict", "run", "data.csv", "--out", "out.csv")
+    assert (predicted.exit_code, predicted.output) == (0, "")
+    np.testing.assert_allclose(pd.read_csv("out.csv")["torque"], frame["torque"], rtol=1e-6)
+    for format in ("text", "sympy", "latex"):
+        assert "speed" in ieql("export", "run", "--format", format).stdout

@@ -1,0 +1,221 @@
+"""The Pareto front and the criteria that select from it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ieql.errors import IeqlError
+from ieql.selection import CRITERIA, Candidate, Front, scores, select
+
+
+def candidate(
+    complexity: float,
+    validation: float,
+    extrapolation: float = math.nan,
+    train: float = 0.1,
+    name: Any = None,
+) -> Candidate:
+    """A candidate of which only the numbers matter; `name` stands in for its expression."""
+    return Candidate(name, complexity, 3, train, validation, extrapolation)
+
+
+def objectives(front: Front) -> list[tuple[float, float, float]]:
+    """What the front compares; an extrapolation error that is missing counts as infinite."""
+    return [
+        (c.complexity, c.rmse_validation, np.nan_to_num(c.rmse_extrapolation, nan=math.inf))
+        for c in front
+    ]
+
+
+# The front ---------------------------------------------------------------------------------------
+
+
+def test_the_front_keeps_what_is_simpler_or_more_accurate() -> None:
+    front = Front()
+    assert front.add(candidate(5, 0.5))
+    assert front.add(candidate(9, 0.1))
+    assert front.add(candidate(1, 0.9))
+    assert not front.add(candidate(9, 0.5))  # as simple as one, as accurate as another: beaten
+    assert [c.complexity for c in front.candidates] == [1, 5, 9]
+    assert front.add(candidate(4, 0.1))  # beats the two above it
+    assert [c.complexity for c in front] == [1, 4]
+    assert len(front) == 2
+
+
+def test_of_equals_the_first_stays() -> None:
+    front = Front([candidate(1, 0.5, name="first")])
+    assert not front.add(candidate(1, 0.5, name="second"))
+    assert [c.expression for c in front] == ["first"]
+
+
+def test_extrapolation_is_a_third_objective() -> None:
+    front = Front([candidate(1, 0.1, 9.0)])
+    assert front.add(candidate(2, 0.2, 3.0))
+    assert not front.add(candidate(3, 0.3, 3.0))
+    assert len(front) == 2
+
+
+@pytest.mark.parametrize("missing", [math.nan, math.inf])
+def test_a_missing_extrapolation_error_is_the_worst(missing: float) -> None:
+    front = Front([candidate(2, 0.2, 3.0)])
+    assert not front.add(candidate(3, 0.3, missing))
+    assert front.add(candidate(1, 0.1, missing))  # better in the other respects
+    assert len(front) == 2
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_what_is_not_finite_never_enters(bad: float) -> None:
+    front = Front()
+    assert not front.add(candidate(1, bad))
+    assert not front.add(candidate(1, 0.1, train=bad))
+    assert not front.add(candidate(bad, 0.1))
+    assert len(front) == 0
+
+
+def test_merge_adds_the_better_ones_of_another_front() -> None:
+    front = Front([candidate(1, 0.9), candidate(5, 0.5)])
+    assert front.merge(Front([candidate(1, 1.0), candidate(4, 0.4), candidate(8, 0.1)]))
+    assert objectives(front) == [(1, 0.9, math.inf), (4, 0.4, math.inf), (8, 0.1, math.inf)]
+    assert not front.merge(Front([candidate(8, 0.1)]))
+
+
+def test_a_front_pickles() -> None:
+    front = Front([candidate(1, 0.9, name="a"), candidate(5, 0.5, name="b")])
+    again = pickle.loads(pickle.dumps(front))
+    assert [c.expression for c in again] == ["a", "b"]
+
+
+few = st.integers(0, 4).map(float)  # few values, so that ties are frequent
+errors = few | st.sampled_from([math.nan, math.inf])
+many = st.lists(st.builds(candidate, few, errors, errors, errors), max_size=12)
+
+
+@given(many)
+def test_no_member_beats_another(candidates: list[Candidate]) -> None:
+    vectors = objectives(Front(candidates))
+    for a, b in permutations(vectors, 2):
+        assert any(x < y for x, y in zip(a, b, strict=True))
+    assert vectors == sorted(vectors)
+
+
+@given(many, st.randoms(use_true_random=False))
+def test_the_order_of_adding_does_not_matter(candidates: list[Candidate], random: Any) -> None:
+    shuffled = random.sample(candidates, len(candidates))
+    half = len(candidates) // 2
+    merged = Front(shuffled[:half])
+    merged.merge(Front(shuffled[half:]))
+    expected = objectives(Front(candidates))
+    assert objectives(Front(shuffled)) == expected
+    assert objectives(merged) == expected
+
+
+@given(many, st.builds(candidate, few, errors, errors))
+def test_would_accept_foretells_add(candidates: list[Candidate], new: Candidate) -> None:
+    front = Front(candidates)
+    expected = front.would_accept(new.complexity, new.rmse_validation, new.rmse_extrapolation)
+    assert front.add(new) is expected
+
+
+# The criteria ------------------------------------------------------------------------------------
+
+SIMPLE = candidate(0, 1.0, 1.0)
+MIDDLE = candidate(5, 0.2, 0.1)
+COMPLEX = candidate(10, 0.0, 2.0)
+THREE = [SIMPLE, MIDDLE, COMPLEX]
+
+
+def test_each_criterion_by_hand() -> None:
+    assert scores(THREE, "V_int") == pytest.approx([1, 0.04, 0])
+    assert scores(THREE, "V_int-S") == pytest.approx([1, 0.04 + 0.25, 1])
+    ex = (0.9 / 1.9) ** 2
+    assert scores(THREE, "V_int&ex") == pytest.approx([1 + ex, 0.04, 1])
+    assert [select(THREE, c) for c in CRITERIA] == [2, 1, 1]
+
+
+def test_the_index_is_that_of_the_given_order() -> None:
+    assert select([COMPLEX, SIMPLE, MIDDLE], "V_int-S") == 2
+
+
+def test_errors_are_clipped_at_the_mean_predictors() -> None:
+    # Validation errors 1.0 and 0.4 are both no better than the mean: they count the same.
+    three = [candidate(0, 1.0), candidate(1, 0.4), candidate(2, 0.0)]
+    assert scores(three, "V_int", mean_error=0.4) == pytest.approx([1, 1, 0])
+    assert scores(three, "V_int", mean_error=0.4, literal=True) == pytest.approx([1, 0.16, 0])
+
+
+def test_one_wild_extrapolation_error_does_not_flatten_the_others() -> None:
+    truth = candidate(6, 0.011, 0.01)
+    overfit = candidate(30, 0.010, 5.0)  # a little better inside, useless outside
+    wild = candidate(20, 0.012, 1e9)
+    three = [truth, overfit, wild]
+    assert select(three, "V_int&ex", literal=True) == 1  # next to 1e9, 0.01 and 5.0 are the same
+    assert select(three, "V_int&ex", mean_error=1.0, mean_error_extrapolation=2.0) == 0
+
+
+def test_candidates_that_are_not_finite_are_left_out() -> None:
+    four = [*THREE, candidate(3, 0.1, math.inf)]
+    values = scores(four, "V_int&ex")
+    assert values[:3] == pytest.approx(scores(THREE, "V_int&ex"))
+    assert values[3] == math.inf
+    assert np.isfinite(scores(four, "V_int-S")).all()  # which asks for no extrapolation error
+
+
+def test_the_literal_form_neither_fails_on_nor_selects_what_is_not_finite() -> None:
+    values = scores([*THREE, candidate(3, math.inf), candidate(4, math.nan)], "V_int", literal=True)
+    assert values.tolist() == [0, 0, 0, math.inf, math.inf]
+    assert select([candidate(3, math.nan), candidate(4, 0.5)], "V_int", literal=True) == 1
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("literal", [False, True])
+def test_equal_candidates_score_zero_and_the_first_is_taken(criterion: str, literal: bool) -> None:
+    twins = [candidate(3, 0.5, 0.5), candidate(3, 0.5, 0.5)]
+    assert scores(twins, criterion, literal=literal).tolist() == [0, 0]
+    assert select(twins, criterion, literal=literal) == 0
+
+
+def test_of_equals_the_simplest_is_taken() -> None:
+    assert select([candidate(3, 0.5), candidate(2, 0.5), candidate(2, 0.5)], "V_int") == 1
+    # For a constant target the mean predictor is perfect: the simplest equation is enough.
+    assert select([candidate(9, 1e-17), candidate(0, 0.0)], "V_int-S", mean_error=0.0) == 1
+
+
+positive = st.floats(0, 1e6)
+
+
+@given(
+    st.lists(st.builds(candidate, positive, positive, positive), min_size=1, max_size=9),
+    st.sampled_from(CRITERIA),
+    st.none() | positive,
+)
+def test_scores_lie_between_zero_and_the_number_of_terms(
+    candidates: list[Candidate], criterion: str, mean: float | None
+) -> None:
+    limits = {"mean_error": mean, "mean_error_extrapolation": mean}
+    values = scores(candidates, criterion, **limits)
+    assert ((values >= 0) & (values <= 2)).all()
+    index = select(candidates, criterion, **limits)
+    assert values[index] == values.min()
+    equals = [c.complexity for c, v in zip(candidates, values, strict=True) if v == values.min()]
+    assert candidates[index].complexity == min(equals)
+
+
+def test_refusals() -> None:
+    with pytest.raises(IeqlError, match=r"'V_int_S'.*Did you mean 'V_int-S'"):
+        select(THREE, "V_int_S")
+    with pytest.raises(IeqlError, match="no candidate"):
+        select([], "V_int")
+    with pytest.raises(IeqlError, match="give X_extrapolation and y_extrapolation"):
+        select([candidate(1, 0.1)], "V_int&ex")
+    with pytest.raises(IeqlError, match="None of the 1 candidates has finite values for V_int&ex"):
+        select([candidate(1, 0.1, math.inf)], "V_int&ex")
+    with pytest.raises(IeqlError, match="None of the 1 candidates"):
+        select([candidate(1, math.nan)], "V_int", literal=True)

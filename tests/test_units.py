@@ -1,0 +1,481 @@
+"""One table, many columns: value, derivative, SymPy, LaTeX, C and intervals say the same."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ieql.errors import IeqlError
+from ieql.units import REALS, UNITS, Unit, unit
+
+ROWS = list(UNITS.values())
+PLAIN = [-3.0, -1.0, -0.5, 0.3, 1.0, 2.0, 7.5]
+EDGES = [0.0, -0.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, 709.5, 800.0, math.pi]
+GRID = PLAIN + EDGES
+
+
+def name_of(row):
+    return row.name
+
+
+def points(row, grid=GRID):
+    """All combinations of the grid's values, one array per argument."""
+    return list(np.array(list(itertools.product(grid, repeat=row.arity))).T)
+
+
+def real(value):
+    """A SymPy number as float; NaN where it is not a real number, infinite where too large."""
+    value = sympy.sympify(value)
+    if value.has(sympy.nan, sympy.zoo) or not value.is_real:
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def values_of(form, args):
+    """Values of a SymPy form, a function of SymPy numbers, at the exact numbers in `args`."""
+    values = []
+    for point in zip(*args, strict=True):
+        try:
+            values.append(real(form(*(sympy.Float(float(z), 30) for z in point))))
+        except ZeroDivisionError:  # SymPy's answer to 0.0 in a denominator
+            values.append(math.nan)
+    return np.array(values)
+
+
+every_unit = pytest.mark.parametrize("row", ROWS, ids=name_of)
+
+
+# --- the columns agree -------------------------------------------------------------------------
+
+
+def test_the_units_and_their_singular_arguments():
+    assert {row.name: (row.arity, row.singular) for row in ROWS} == {
+        "identity": (1, ()),
+        "cos": (1, ()),
+        "sin": (1, ()),
+        "exp": (1, ()),
+        "log": (1, (0,)),
+        "sqrt": (1, (0,)),
+        "square": (1, ()),
+        "mul": (2, ()),
+        "div": (2, (1,)),
+    }
+    assert all(row.cost == 1.0 and not row.is_custom for row in ROWS)
+    assert sorted(row.code for row in ROWS) == list(range(9))
+
+
+def test_values_and_derivatives_at_hand():
+    assert UNITS["mul"](np.array([2.0]), np.array([3.0])) == 6.0
+    assert UNITS["div"](np.array([3.0]), np.array([-2.0])) == -1.5
+    assert UNITS["div"].derivative(1, np.array([3.0]), np.array([2.0])) == -0.75
+    assert UNITS["sqrt"](np.array([9.0])) == 3.0
+
+
+@every_unit
+def test_undefined_is_nan_and_never_a_warning(row):
+    args = points(row, [*GRID, math.inf, -math.inf, math.nan])
+    value = row(*args)  # warnings are errors here
+    for i in range(row.arity):
+        row.derivative(i, *args)
+    undefined = np.any(np.isnan(args), axis=0)
+    if row.name == "log":
+        undefined |= args[0] <= 0
+    if row.name == "sqrt":
+        undefined |= args[0] < 0
+    if row.name == "div":
+        undefined |= args[1] == 0
+    assert np.all(np.isnan(value[undefined]))
+    finite = np.all(np.isfinite(args), axis=0)
+    assert not np.any(np.isnan(value[finite & ~undefined]))
+
+
+@every_unit
+def test_value_and_sympy_form_agree(row):
+    args = points(row)
+    # Where the value is NaN, SymPy must not have a real number either.
+    np.testing.assert_allclose(row(*args), values_of(row.to_sympy, args), rtol=1e-14, atol=0)
+
+
+@every_unit
+def test_derivatives_and_sympy_form_agree(row):
+    symbols = sympy.symbols("a b", real=True)[: row.arity]
+    args = points(row, [-3.0, -0.5, 0.0, 1e-200, 0.3, 7.5, 1e200])
+    for i in range(row.arity):
+        slope = sympy.Lambda(symbols, sympy.diff(row.to_sympy(*symbols), symbols[i]))
+        expected = values_of(slope, args)
+        ours = row.derivative(i, *args)
+        inside = ~np.isnan(row(*args)) & np.isfinite(ours)
+        np.testing.assert_allclose(ours[inside], expected[inside], rtol=1e-13, atol=0)
+        assert not np.any(np.isfinite(expected[np.isinf(ours)]))
+
+
+@every_unit
+def test_derivatives_and_finite_differences_agree(row):
+    args = points(row, PLAIN)
+    inside = ~np.isnan(row(*args))
+    for i in range(row.arity):
+        step = 1e-6
+        ahead = row(*(a + step * (j == i) for j, a in enumerate(args)))
+        behind = row(*(a - step * (j == i) for j, a in enumerate(args)))
+        numeric = (ahead - behind) / (2 * step)
+        ours = row.derivative(i, *args)
+        np.testing.assert_allclose(ours[inside], numeric[inside], rtol=1e-6, atol=1e-6)
+
+
+def test_the_derivative_of_a_quotient_survives_small_numbers():
+    tiny = np.array([1e-200])
+    assert UNITS["div"].derivative(1, np.array([0.0]), tiny) == 0.0
+    assert UNITS["div"].derivative(1, np.array([1e-300]), tiny) == pytest.approx(-1e100)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_the_c_templates_compute_the_same(tmp_path):
+    """All templates in one program, run on the grid with edges, infinities and NaN."""
+    grid = [*GRID, math.inf, -math.inf, math.nan]
+    numbers = [
+        {math.inf: "INFINITY", -math.inf: "-INFINITY"}.get(z, "NAN" if z != z else z.hex())
+        for z in grid
+    ]
+    lines = ["#include <math.h>", "#include <stdio.h>"]
+    lines.append(f"static const double grid[] = {{{', '.join(numbers)}}};")
+    for row in ROWS:
+        assert row.c is not None
+        unused = "(void)b; " if row.arity == 1 else ""
+        lines.append(f"static double unit_{row.name}(double a, double b)")
+        lines.append(f"{{ {unused}return {row.c.format('a', 'b')}; }}")
+    lines.append("int main(void) {")
+    for row in ROWS:
+        inner = len(grid) if row.arity == 2 else 1
+        lines.append(f"for (int i = 0; i < {len(grid)}; i++) for (int j = 0; j < {inner}; j++)")
+        lines.append(f'printf("%a\\n", unit_{row.name}(grid[i], grid[j]));')
+    lines.append("return 0; }")
+    source, program = tmp_path / "units.c", tmp_path / "units"
+    source.write_text("\n".join(lines))
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-lm"]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stderr
+    output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    results = iter([float.fromhex(line) for line in output.split()])
+    for row in ROWS:
+        ours = row(*points(row, grid))
+        theirs = np.array(list(itertools.islice(results, len(ours))))
+        np.testing.assert_allclose(theirs, ours, rtol=1e-14, atol=0, err_msg=row.name)
+    assert next(results, None) is None
+
+
+@every_unit
+def test_the_latex_template_holds_all_arguments(row):
+    names = ["first", "second"][: row.arity]
+    text = row.to_latex(*names)
+    assert all(name in text for name in names)
+    assert text.count("{") == text.count("}")
+    assert text.count(r"\left(") == text.count(r"\right)")
+
+
+# --- intervals ---------------------------------------------------------------------------------
+
+NUMBERS = st.one_of(
+    st.floats(-10, 10), st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(GRID)
+)
+
+
+def may_be_undefined(row, args):
+    if row.name == "log":
+        return args[0][0] <= 0
+    if row.name == "sqrt":
+        return args[0][0] < 0
+    return row.name == "div" and args[1][0] <= 0 <= args[1][1]
+
+
+@every_unit
+@settings(max_examples=100)
+@given(
+    ends=st.lists(st.tuples(NUMBERS, NUMBERS).map(sorted).map(tuple), min_size=2, max_size=2),
+    parts=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=20),
+)
+def test_the_interval_holds_every_value(row, ends, parts):
+    args = ends[: row.arity]
+    bounds = row.to_interval(*args)
+    assert (bounds is None) == may_be_undefined(row, args)
+    assume(bounds is not None)
+    corners = list(itertools.product((0.0, 1.0), repeat=2))
+    values = row(
+        *(
+            np.array([np.clip((1 - p[i]) * low + p[i] * high, low, high) for p in corners + parts])
+            for i, (low, high) in enumerate(args)
+        )
+    )
+    assert bounds[0] <= values.min()
+    assert values.max() <= bounds[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("identity", [(-1, 2)], (-1, 2)),
+        ("cos", [(-1, 1)], (math.cos(1), 1)),
+        ("cos", [(1, 4)], (-1, math.cos(1))),
+        ("cos", [(0, 7)], (-1, 1)),
+        ("cos", [REALS], (-1, 1)),
+        ("sin", [(0, 2)], (0, 1)),
+        ("sin", [(4, 5)], (-1, math.sin(4))),
+        ("sin", [(0.1, 0.2)], (math.sin(0.1), math.sin(0.2))),
+        ("exp", [(0, 1)], (1, math.e)),
+        ("exp", [REALS], (0, math.inf)),
+        ("log", [(1, math.inf)], (0, math.inf)),
+        ("sqrt", [(0, 4)], (0, 2)),
+        ("square", [(-3, 2)], (0, 9)),
+        ("square", [(-3, -2)], (4, 9)),
+        ("mul", [(-1, 2), (-3, 4)], (-6, 8)),
+        ("mul", [(0, 1), REALS], REALS),
+        ("mul", [(0, 0), REALS], (0, 0)),
+        ("div", [(1, 2), (-4, -2)], (-1, -0.25)),
+        ("div", [(1, math.inf), (1, math.inf)], (0, math.inf)),
+        ("log", [(0, 1)], None),
+        ("sqrt", [(-0.1, 1)], None),
+        ("div", [(1, 1), (-1, 1)], None),
+        ("div", [(1, 1), (0, 1)], None),
+    ],
+)
+def test_intervals_are_tight(name, args, expected):
+    bounds = UNITS[name].to_interval(*args)
+    assert bounds is None if expected is None else bounds == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_lower_bound_of_an_overflowing_exponential_stays_finite():
+    low, high = UNITS["exp"].to_interval((709.5, 800.0))
+    assert low <= math.exp(709.5)
+    assert high == math.inf
+
+
+# --- looking up, copying ----------------------------------------------------------------------
+
+
+def test_a_unit_is_found_by_its_name():
+    assert unit("cos") is UNITS["cos"]
+    tanh = Unit("tanh", np.tanh, tanh_slope)
+    assert unit("tanh", {"tanh": tanh}) is tanh
+    with pytest.raises(IeqlError, match=r"There is no unit 'sinus'; .* Did you mean 'sin'\?$"):
+        unit("sinus")
+
+
+def test_the_table_cannot_be_changed():
+    with pytest.raises(TypeError):
+        UNITS["cos"] = UNITS["sin"]
+    with pytest.raises(AttributeError):
+        UNITS["cos"].cost = 2.0
+
+
+@every_unit
+def test_built_in_units_stay_the_same_object(row):
+    assert copy.deepcopy(row) is row
+    assert copy.copy(row) is row
+    assert pickle.loads(pickle.dumps(row)) is row
+
+
+# --- user-defined units ------------------------------------------------------------------------
+
+
+def tanh_slope(z):
+    return 1 - np.tanh(z) ** 2
+
+
+def test_a_user_defined_unit():
+    tanh = Unit("tanh", np.tanh, tanh_slope, cost=2)
+    assert tanh.is_custom
+    assert (tanh.arity, tanh.singular, tanh.domains, tanh.cost) == (1, (), (REALS,), 2)
+    assert tanh(np.array([0.5])) == np.tanh(0.5)
+    assert tanh.derivative(0, np.array([0.0])) == 1.0
+    assert str(tanh.to_sympy(sympy.Symbol("x"))) == "tanh(x)"
+    assert tanh.to_latex("x") == r"\operatorname{tanh}\left(x\right)"
+    assert tanh.to_interval((0.0, 1.0)) == REALS
+
+
+def test_a_user_defined_unit_with_every_column():
+    hypot = Unit(
+        "my_hypot",
+        np.hypot,
+        (lambda a, b: a / np.hypot(a, b), lambda a, b: b / np.hypot(a, b)),
+        domains=((0, 10), (0, math.inf)),
+        sympy=lambda a, b: sympy.sqrt(a**2 + b**2),
+        latex=r"\sqrt{{{0}^2 + {1}^2}}",
+        c="hypot({0}, {1})",
+        interval=lambda x, y: (math.hypot(x[0], y[0]), math.hypot(x[1], y[1])),
+    )
+    assert (hypot.arity, hypot.singular) == (2, (0, 1))
+    assert hypot.to_sympy(sympy.Integer(3), sympy.Integer(4)) == 5
+    assert hypot.to_latex("x", "y") == r"\sqrt{x^2 + y^2}"
+    assert hypot.to_interval((3.0, 6.0), (4.0, 8.0)) == (5.0, 10.0)
+    assert hypot.to_interval((3.0, 11.0), (4.0, 8.0)) is None
+    # The bound of a domain does not belong to it: log10 has the domain (0, inf), too.
+    assert hypot.to_interval((0.0, 6.0), (4.0, 8.0)) is None
+    assert hypot.to_interval((3.0, 6.0), (4.0, math.inf)) == (5.0, math.inf)
+
+
+def test_a_user_defined_unit_pickles():
+    tanh = Unit("tanh", np.tanh, tanh_slope, cost=2)
+    again = pickle.loads(pickle.dumps(tanh))
+    assert (again.name, again.value, again.cost) == ("tanh", np.tanh, 2)
+    assert again.is_custom
+
+
+@pytest.mark.parametrize(
+    ("value", "slope", "domain"),
+    [
+        (np.abs, np.sign, REALS),  # a kink
+        (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0, REALS),
+        (np.arcsin, lambda z: 1 / np.sqrt(1 - z**2), (-1, 1)),
+        (np.log10, lambda z: 1 / (z * np.log(10)), (0, math.inf)),
+        (lambda z: np.sqrt(-z), lambda z: -0.5 / np.sqrt(-z), (-math.inf, 0)),
+        (lambda z: np.exp(20 * z), lambda z: 20 * np.exp(20 * z), REALS),
+        (lambda z: np.sin(z), np.cos, (0, 1e6)),
+        (np.square, lambda z: 2 * z, (1e9, 1e9 + 1)),
+        (np.square, lambda z: 2 * z, (0, 1e-6)),
+        (np.square, lambda z: 2 * z, (-1e6, 1e6)),
+        (np.ones_like, np.zeros_like, REALS),
+    ],
+)
+def test_right_derivatives_are_accepted(value, slope, domain):
+    assert Unit("mine", value, slope, domains=(domain,)).domains == (domain,)
+
+
+@pytest.mark.parametrize(
+    ("value", "slope", "domain"),
+    [
+        (np.tanh, np.cos, REALS),
+        (np.square, lambda z: 3 * z, (0, 1e-6)),
+        (np.square, lambda z: 3 * z, (0, 1e6)),
+        (np.square, np.zeros_like, (0, 1e6)),
+        (lambda z: 1e-6 * z**2, lambda z: 1e-6 * z, REALS),
+        (lambda z: 1e6 + z, np.zeros_like, REALS),
+        (lambda z: z - z.mean(), np.ones_like, REALS),  # not a function of one point alone
+    ],
+)
+def test_wrong_derivatives_are_refused(value, slope, domain):
+    with pytest.raises(IeqlError, match="The derivative of unit 'mine' for argument 0 disagrees"):
+        Unit("mine", value, slope, domains=(domain,))
+
+
+def test_the_wrong_derivative_of_two_is_named():
+    with pytest.raises(IeqlError, match=r"for argument 1 disagrees .* at \(.*, .*\) it gives"):
+        Unit("mine", np.multiply, (lambda a, b: +b, lambda a, b: +b))
+
+
+FINE = {"name": "mine", "value": np.tanh, "derivatives": tanh_slope}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"name": "my unit"}, "A unit's name must be a word like 'tanh', not 'my unit'."),
+        ({"name": "2x"}, "A unit's name must be a word like 'tanh', not '2x'."),
+        ({"name": ""}, "A unit's name must be a word like 'tanh', not ''."),
+        ({"name": None}, "A unit's name must be a word like 'tanh', not None."),
+        ({"name": "cos"}, "The name 'cos' is taken; choose another name for the unit."),
+        ({"name": "input"}, "The name 'input' is taken; choose another name for the unit."),
+        ({"name": "output"}, "The name 'output' is taken; choose another name for the unit."),
+        ({"derivatives": ()}, "Unit 'mine' has 0 derivatives; one or two are possible."),
+        (
+            {"derivatives": (tanh_slope,) * 3},
+            "Unit 'mine' has 3 derivatives; one or two are possible.",
+        ),
+        (
+            {"domains": ((0, 1), (0, 1))},
+            "Unit 'mine' has 1 argument(s) but 2 domain(s).",
+        ),
+        (
+            {"domains": (0, 1)},
+            "The domains of unit 'mine' must be one pair (low, high) per argument, "
+            "like ((0, 1),), not (0, 1).",
+        ),
+        (
+            {"domains": ((1, 1),)},
+            "Unit 'mine' has an empty domain: each must be a pair low < high.",
+        ),
+        (
+            {"domains": ((math.nan, 1),)},
+            "Unit 'mine' has an empty domain: each must be a pair low < high.",
+        ),
+        ({"cost": 0}, "Unit 'mine' has the cost 0; a cost is a positive number."),
+        ({"cost": -1.5}, "Unit 'mine' has the cost -1.5; a cost is a positive number."),
+        ({"cost": math.nan}, "Unit 'mine' has the cost nan; a cost is a positive number."),
+        ({"cost": math.inf}, "Unit 'mine' has the cost inf; a cost is a positive number."),
+        ({"cost": "high"}, "Unit 'mine' has the cost 'high'; a cost is a positive number."),
+        (
+            {"value": math.tanh},
+            "The value of unit 'mine' failed on arrays of floats: TypeError: ",
+        ),
+        ({"value": None}, "The value of unit 'mine' failed on arrays of floats: TypeError: "),
+        (
+            {"derivatives": math.cosh},
+            "The derivative 0 of unit 'mine' failed on arrays of floats: TypeError: ",
+        ),
+        (
+            {"derivatives": None},
+            "The derivative 0 of unit 'mine' failed on arrays of floats: TypeError: ",
+        ),
+        (
+            {"derivatives": (tanh_slope, tanh_slope)},
+            "The value of unit 'mine' failed on arrays of floats: ",
+        ),
+        (
+            {"value": lambda z: np.tanh(z, out=z)},
+            "The value of unit 'mine' failed on arrays of floats: ValueError: output array is "
+            "read-only. It must be a NumPy function.",
+        ),
+        (
+            {"value": np.sum},
+            "The value of unit 'mine' must return an array of floats of the shape of its "
+            "arguments, (200,); it returned float64 of shape ().",
+        ),
+        (
+            {"value": lambda z: z > 0},
+            "The value of unit 'mine' must return an array of floats of the shape of its "
+            "arguments, (200,); it returned bool of shape (200,).",
+        ),
+        (
+            {"derivatives": lambda z: 1.0},
+            "The derivative 0 of unit 'mine' must return an array of floats of the shape of its "
+            "arguments, (200,); it returned float64 of shape ().",
+        ),
+        ({"value": np.log, "derivatives": np.reciprocal}, "The value of unit 'mine' is nan at (-"),
+        (
+            {"value": np.sqrt, "derivatives": tanh_slope},
+            "inside its domain; give the domain in which it is finite.",
+        ),
+        (
+            {"derivatives": lambda z: np.where(z > 2, np.inf, 1)},
+            "The derivative 0 of unit 'mine' is inf at (2",
+        ),
+        (
+            {"latex": r"\mathrm{tanh}({0})"},
+            "The latex template of unit 'mine' must hold {0} for its arguments, with every other "
+            r"brace doubled; it is '\\mathrm{tanh}({0})'.",
+        ),
+        ({"c": "tanh(x)"}, "The c template of unit 'mine' must hold {0} for its arguments"),
+        ({"c": "f({0}, {1})"}, "The c template of unit 'mine' must hold {0} for its arguments"),
+        ({"c": 1}, "The c template of unit 'mine' must hold {0} for its arguments"),
+        (
+            {"interval": lambda x: (0.0, 1.0)},
+            "The interval rule of unit 'mine' says that its values lie from 0 to 1, where they "
+            "reach from -0.99",
+        ),
+    ],
+)
+def test_each_refusal_says_why(changes, reason):
+    with pytest.raises(IeqlError, match=re.escape(reason)):
+        Unit(**(FINE | changes))
