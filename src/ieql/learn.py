@@ -46,6 +46,7 @@ class Learned:
 
     fronts: list[list[Candidate]]
     mean_errors: list[dict[str, float]]
+    largest: list[float]
     n_trainings: int
     interrupted: bool
     reason: str
@@ -95,7 +96,13 @@ def learn(
     fronts = _finish_all(model, targets, result, inputs, points, prior, start)
     mean_errors = [_mean_errors(t) for t in targets]
     return Learned(
-        fronts, mean_errors, result.n_trainings, result.interrupted, result.reason, folder
+        fronts,
+        mean_errors,
+        result.largest,
+        result.n_trainings,
+        result.interrupted,
+        result.reason,
+        folder,
     )
 
 
@@ -254,7 +261,8 @@ def _open_folder(model: IEQLRegressor, data: Dataset, prior: Prior) -> RunFolder
     settings = model.get_params()
     settings["prior"] = None if prior.custom else prior.to_dict()
     settings["run_dir"] = None
-    settings["random_state"] = repr(model.random_state)
+    if not isinstance(model.random_state, int):
+        settings["random_state"] = repr(model.random_state)
     settings["domain"] = data.domain.to_dict()
     settings["inputs"] = list(data.feature_names)
     settings["targets"] = list(data.target_names)
@@ -279,14 +287,14 @@ class _Reporter:
         self.inputs = inputs
         self.folder = folder
         self.start = start
-        self.told: set[int] = set()
+        self.told: set[tuple[int, Expression]] = set()
 
     def __call__(self, result: Result) -> None:
         if self.folder is not None:
             for k, front in enumerate(result.fronts):
                 for c in front:
-                    if id(c) not in self.told:
-                        self.told.add(id(c))
+                    if (k, c.expression) not in self.told:
+                        self.told.add((k, c.expression))
                         self.folder.append(self._record(k, c))
         if self.progress:
             seconds = time.time() - self.start

@@ -48,6 +48,7 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "one_output": bool(model._one_output),
         "domain": model.domain_,
         "mean_errors": model.mean_errors_,
+        "largest_complexities": [float(c) for c in model.largest_complexities_],
         "criterion": model.criterion_,
         "selected": [int(k) for k in model.selected_],
         "n_trainings": int(model.n_trainings_),
@@ -100,6 +101,7 @@ def from_form(
         model._one_output = bool(form["one_output"])
         model.domain_ = {str(k): [float(a), float(b)] for k, (a, b) in form["domain"].items()}
         model.mean_errors_ = [{str(k): float(v) for k, v in e.items()} for e in form["mean_errors"]]
+        model.largest_complexities_ = [float(c) for c in form["largest_complexities"]]
         model.criterion_ = str(form["criterion"])
         model.n_trainings_ = int(form["n_trainings"])
         model.stop_reason_ = str(form["stop_reason"])
@@ -133,7 +135,8 @@ def _candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate
 def _check(model: IEQLRegressor) -> None:
     """The parts of a stored model must fit each other."""
     n = len(model.target_names_)
-    if not (len(model.fronts_) == len(model.selected_) == len(model.mean_errors_) == n > 0):
+    parts = (model.fronts_, model.selected_, model.mean_errors_, model.largest_complexities_)
+    if n == 0 or any(len(part) != n for part in parts):
         raise IeqlError("its parts do not belong together.")
     for front, chosen in zip(model.fronts_, model.selected_, strict=True):
         if not 0 <= chosen < len(front):

@@ -12,7 +12,7 @@ and the units' elementwise functions like best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.prior import Prior
-from ieql.units import REALS, Unit
+from ieql.units import Unit, relaxed_slope, relaxed_value
 
 __all__ = ["Network"]
 
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
-EXP_LIMIT = 30.0
 
 
 @dataclass(frozen=True)
@@ -165,10 +164,7 @@ class Network:
     def forward(self, W: Array, XT: Array, relax: float = 0.0) -> tuple[Array, Array]:
         """Values of all sources Y and of all arguments Z, each features × rows.
 
-        With ``relax > 0`` singular units continue as straight lines where the argument comes closer
-        than `relax` to the edge of its domain, and exp beyond `EXP_LIMIT`: as in the paper
-        (equation "divergences_relaxation") a forbidden input does no harm during training, but the
-        continuation has a slope, which second-order steps need, where the paper's is zero.
+        With ``relax > 0`` singular units are relaxed (`ieql.units.relaxed_value`).
         """
         n = XT.shape[1]
         Y = np.empty((self.n_sources, n), dtype=XT.dtype)
@@ -181,7 +177,7 @@ class Network:
             ):
                 np.dot(W[rows, :count], Y[:count], out=Z[rows])
                 for block in blocks:
-                    Y[block.sources] = _value(block.unit, [Z[a] for a in block.args], relax)
+                    Y[block.sources] = relaxed_value(block.unit, [Z[a] for a in block.args], relax)
         return Y, Z
 
     def backward(self, W: Array, Z: Array, seed: Array, relax: float = 0.0) -> Array:
@@ -199,7 +195,7 @@ class Network:
                     z = [Z[a] for a in block.args]
                     for a, rows in enumerate(block.args):
                         np.multiply(
-                            S[block.sources], _slope(block.unit, a, z, relax), out=D[rows]
+                            S[block.sources], relaxed_slope(block.unit, a, z, relax), out=D[rows]
                         )
                 rows, count = self.layer_rows[layer], self.visible[layer]
                 S[:count] += np.dot(W[rows, :count].T, D[rows])
@@ -275,45 +271,3 @@ def _runs(layer: tuple[Unit, ...]) -> list[tuple[Unit, int]]:
             raise ValueError(f"Units of one type must stand together in a layer: {unit.name}.")
         counts[unit] = counts.get(unit, 0) + 1
     return list(counts.items())
-
-
-def _edges(unit: Unit, argument: int, relax: float) -> tuple[float, float]:
-    if unit.name == "exp":
-        return -np.inf, EXP_LIMIT
-    low, high = unit.domains[argument]
-    return low + relax, high - relax
-
-
-def _is_relaxed(unit: Unit, argument: int) -> bool:
-    return unit.name == "exp" or unit.domains[argument] != REALS
-
-
-def _clipped(unit: Unit, z: list[Array], relax: float) -> list[Array]:
-    return [
-        np.clip(x, *_edges(unit, a, relax)) if _is_relaxed(unit, a) else x for a, x in enumerate(z)
-    ]
-
-
-def _value(unit: Unit, z: list[Array], relax: float) -> Array:
-    function: Callable[..., Array] = unit.value
-    if relax == 0.0 or not any(_is_relaxed(unit, a) for a in range(unit.arity)):
-        return function(*z)
-    inside = _clipped(unit, z, relax)
-    value = function(*inside)
-    for a, x in enumerate(z):
-        if _is_relaxed(unit, a):
-            value = value + unit.derivatives[a](*inside) * (x - inside[a])
-    return value
-
-
-def _slope(unit: Unit, argument: int, z: list[Array], relax: float) -> Array:
-    derivative: Callable[..., Array] = unit.derivatives[argument]
-    if relax == 0.0:
-        return derivative(*z)
-    inside = _clipped(unit, z, relax)
-    slope = derivative(*inside)
-    if unit.name == "div" and argument == 0:
-        # The straight line replaces 1/b by its tangent; the numerator multiplies it.
-        b, edge = z[1], inside[1]
-        slope = slope - (b - edge) / edge**2
-    return slope

@@ -174,6 +174,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.domain_ = data.domain.to_dict()
         self.fronts_ = result.fronts
         self.mean_errors_ = result.mean_errors
+        self.largest_complexities_ = result.largest
         self.n_trainings_ = result.n_trainings
         self.interrupted_ = result.interrupted
         self.stop_reason_ = result.reason
@@ -284,8 +285,11 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 criterion,
                 mean_error=error["validation"],
                 mean_error_extrapolation=error.get("extrapolation"),
+                largest_complexity=largest,
             )
-            for front, error in zip(self.fronts_, errors, strict=True)
+            for front, error, largest in zip(
+                self.fronts_, errors, self.largest_complexities_, strict=True
+            )
         ]
         self.mean_errors_ = errors
         self.criterion_ = criterion

@@ -42,7 +42,8 @@ class Sample:
             return float("nan")
         if not np.all(np.isfinite(predicted)):
             return float("inf")
-        return float(np.sqrt(np.average((predicted - self.y) ** 2, weights=self.weight)))
+        with np.errstate(over="ignore"):
+            return float(np.sqrt(np.average((predicted - self.y) ** 2, weights=self.weight)))
 
     def spread(self) -> float:
         """Weighted standard deviation of the target: the error of the mean predictor."""

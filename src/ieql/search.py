@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ieql.selection import Candidate, Front
-from ieql.training.island import Settings, Training, constant, run_island
+from ieql.selection import Front
+from ieql.training.island import Finds, Settings, Training, constant, run_island
 from ieql.training.task import Task
 
 __all__ = ["Budget", "Result", "search"]
@@ -51,6 +51,8 @@ class Result:
     interrupted: bool = False
     reason: str = ""
     """Why the search stopped, as a sentence."""
+    largest: list[float] = field(default_factory=list)
+    """For each target the complexity of the most complex equation met."""
     best: list[tuple[float, int]] = field(default_factory=list)
     """For each target the best error and the number of trainings after which it was reached."""
 
@@ -94,6 +96,7 @@ def search(
     settings = settings or Settings()
     result = Result([_first_front(task) for task in tasks])
     result.best = [(_best(front), 0) for front in result.fronts]
+    result.largest = [0.0] * len(tasks)
     try:
         number = 0
         while not result.reason:
@@ -155,15 +158,16 @@ def _run_round(
         )
         for key, trainings in rounds.items()
     )
-    finds: dict[tuple[int, int], list[Candidate]] = {}
+    finds: dict[tuple[int, int], Finds] = {}
     try:
-        for key, (candidates, n_done) in in_parallel(jobs, n_jobs):
-            finds[key] = candidates
-            result.n_trainings += n_done
+        for key, found in in_parallel(jobs, n_jobs):
+            finds[key] = found
     finally:
         # Also what arrived before an interrupt is kept.
         for key in sorted(finds):
-            result.fronts[key[0]].merge(finds[key])
+            result.fronts[key[0]].merge(finds[key].candidates)
+            result.n_trainings += finds[key].n_trainings
+            result.largest[key[0]] = max(result.largest[key[0]], finds[key].largest)
     for target, front in enumerate(result.fronts):
         best, _ = result.best[target]
         if _best(front) < PROGRESS * best:

@@ -138,6 +138,7 @@ def select(
     *,
     mean_error: float | None = None,
     mean_error_extrapolation: float | None = None,
+    largest_complexity: float | None = None,
     literal: bool = False,
 ) -> int:
     """Return the index of the candidate with the least criterion value; of equals the simplest.
@@ -149,6 +150,7 @@ def select(
         criterion,
         mean_error=mean_error,
         mean_error_extrapolation=mean_error_extrapolation,
+        largest_complexity=largest_complexity,
         literal=literal,
     )
     complexity = np.array([candidate.complexity for candidate in candidates])
@@ -161,6 +163,7 @@ def scores(
     *,
     mean_error: float | None = None,
     mean_error_extrapolation: float | None = None,
+    largest_complexity: float | None = None,
     literal: bool = False,
 ) -> NDArray[np.float64]:
     """Return the criterion's value for each candidate; infinity where it has none.
@@ -185,6 +188,9 @@ def scores(
     mean_error, mean_error_extrapolation : float, optional
         Root mean squared error of the train mean as a predictor, on the validation and on the
         extrapolation points; None does not clip.
+    largest_complexity : float, optional
+        Complexity of the most complex equation of the experiment. The paper normalises over all
+        equations that were found; where `candidates` are only the front, this keeps the scale.
     literal : bool
         Follow the paper to the letter: neither leave out nor clip before normalising.
     """
@@ -198,9 +204,10 @@ def scores(
     terms = np.array([[getattr(c, name) for name in limits] for c in candidates], dtype=np.float64)
     kept = np.full(len(terms), True) if literal else np.isfinite(terms).all(axis=1)
     values = np.where(kept, 0.0, np.inf)
-    for term, limit in zip(terms[kept].T, limits.values(), strict=True):
+    for (name, limit), term in zip(limits.items(), terms[kept].T, strict=True):
         clipped = term if literal or limit is None else np.fmin(term, limit)
-        values[kept] += _normalised(clipped) ** 2
+        largest = largest_complexity if name == "complexity" else None
+        values[kept] += _normalised(clipped, largest) ** 2
     values[np.isnan(values)] = np.inf
     if not np.isfinite(values).any():
         raise IeqlError(
@@ -223,14 +230,20 @@ def _check(candidates: Sequence[Candidate], criterion: str) -> None:
         )
 
 
-def _normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalised(
+    values: NDArray[np.float64], upper: float | None = None
+) -> NDArray[np.float64]:
     """Return `values` mapped to [0, 1] by their least and largest; all 0 where they are equal.
+
+    The largest is at least `upper`, if given.
 
     An infinite value, met in the literal form only, becomes NaN and the finite ones become 0.
     """
     if values.size == 0:
         return values
     least, largest = np.fmin.reduce(values), np.fmax.reduce(values)
+    if upper is not None:
+        largest = max(largest, upper)
     if least == largest and np.isfinite(largest):
         return np.where(np.isnan(values), np.nan, 0.0)
     with np.errstate(invalid="ignore"):

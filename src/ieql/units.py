@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from ieql.errors import IeqlError, nearest
 
-__all__ = ["REALS", "UNITS", "Interval", "Unit", "unit"]
+__all__ = ["REALS", "UNITS", "Interval", "Unit", "relaxed_slope", "relaxed_value", "unit"]
 
 Array = NDArray[Any]
 Interval = tuple[float, float]
@@ -173,6 +174,60 @@ def unit(name: str, custom: Mapping[str, Unit] | None = None) -> Unit:
         ) from None
 
 
+# --- relaxation --------------------------------------------------------------------------------
+
+EXP_LIMIT = 30.0
+
+
+def relaxed_value(unit: Unit, z: Sequence[Array], relax: float) -> Array:
+    """Value of a unit that goes on as a straight line close to its singularity.
+
+    Where an argument comes closer than `relax` to the edge of its domain, and where that of exp
+    exceeds `EXP_LIMIT`, the unit is replaced by its tangent. As in the paper (equation
+    "divergences_relaxation") a forbidden input does no harm during training; but the continuation
+    has a slope, which second-order steps need, where the paper's is zero. With ``relax = 0`` the
+    value is the honest one.
+    """
+    if relax == 0.0 or not any(_is_relaxed(unit, a) for a in range(unit.arity)):
+        return unit(*z)
+    with np.errstate(all="ignore"):
+        inside = _clipped(unit, z, relax)
+        value = unit.value(*inside)
+        for a, x in enumerate(z):
+            if _is_relaxed(unit, a):
+                value = value + unit.derivatives[a](*inside) * (x - inside[a])
+    return value
+
+
+def relaxed_slope(unit: Unit, argument: int, z: Sequence[Array], relax: float) -> Array:
+    """Derivative of `relaxed_value` with respect to one argument."""
+    if relax == 0.0:
+        return unit.derivative(argument, *z)
+    with np.errstate(all="ignore"):
+        inside = _clipped(unit, z, relax)
+        slope = unit.derivatives[argument](*inside)
+        if unit.name == "div" and argument == 0:
+            # The straight line replaces 1/b by its tangent; the numerator multiplies it.
+            slope = slope - (z[1] - inside[1]) / inside[1] ** 2
+    return slope
+
+
+def _is_relaxed(unit: Unit, argument: int) -> bool:
+    return unit.name == "exp" or unit.domains[argument] != REALS
+
+
+def _clipped(unit: Unit, z: Sequence[Array], relax: float) -> list[Array]:
+    clipped = []
+    for a, x in enumerate(z):
+        low, high = (
+            (-math.inf, EXP_LIMIT)
+            if unit.name == "exp"
+            else (unit.domains[a][0] + relax, unit.domains[a][1] - relax)
+        )
+        clipped.append(np.clip(x, low, high) if _is_relaxed(unit, a) else x)
+    return clipped
+
+
 # --- probing of user-defined units -------------------------------------------------------------
 
 
@@ -210,7 +265,7 @@ def _probe(unit: Unit) -> None:
     if any(not low < high for low, high in unit.domains):
         raise IeqlError(f"Unit {name!r} has an empty domain: each must be a pair low < high.")
     cost: object = unit.cost
-    if not (isinstance(cost, int | float) and math.isfinite(cost) and cost > 0):
+    if not (isinstance(cost, Real) and math.isfinite(cost) and float(cost) > 0):
         raise IeqlError(f"Unit {name!r} has the cost {cost!r}; a cost is a positive number.")
     for language in ("latex", "c"):
         _probe_template(unit, language)

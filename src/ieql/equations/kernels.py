@@ -1,60 +1,110 @@
 """Compiled kernels: an interpreter for flat programs that runs over blocks of rows.
 
 One set of kernels serves every equation; nothing is compiled per equation. A program is four arrays
-(see `ieql.equations.program.Program`): the opcode of each node, the first sum of each node, and for
-all sums a list of sources. Constants stand in one vector theta, the bias of sum ``s`` at
-``ptr[s] + s`` and the weights of its sources behind it.
+(`Code`; see `ieql.equations.program.Program`), its constants stand in one vector theta.
 
-Rows pass in blocks that stay in the cache: first all arguments ``z``, values ``y`` and slopes
-``∂y/∂z``, then backwards the sensitivities of the output, which times the sources are the rows of
-the Jacobian. Sine, cosine, exponential and logarithm are polynomials that the compiler turns into
-vector instructions, several times faster than a call of the C library for every number; outside
-the range where they are exact to the last bits the C library is called.
+Rows pass in blocks that stay in the cache: first all arguments z, values y and slopes ∂y/∂z, then
+backwards the sensitivities of the output, which times the sources are the rows of the Jacobian.
+Sine, cosine, exponential and logarithm are polynomials that the compiler turns into vector
+instructions, several times faster than a call of the C library for every number; outside the range
+where they are exact to the last bits the C library is called.
 
-The whole file belongs together: numba's cache notices a change in this file, not in another one.
+All kernels stand in this one file, because numba's cache notices a change in the file of the kernel
+that is called from Python, not in another one.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit, types
+from numpy.typing import NDArray
+
+from ieql.units import EXP_LIMIT
 
 BLOCK = 256
+"""Rows at a time: the blocks of a usual equation fit into the second-level cache."""
 MAX_DAMPING = 1e10
 MIN_DAMPING = 1e-12
 ROUNDING = 1e-28
 """Squared residuals below this share of the squared targets are nothing but rounding."""
 
-# NaN and infinity keep their meaning everywhere, so "nnan" and "ninf" are never among the flags.
-_inner = dict(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_exact: Any = njit(fastmath={"contract"}, **_inner)
-_loose: Any = njit(fastmath={"contract", "reassoc"}, **_inner)
+Row = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+# NaN and infinity keep their meaning everywhere, so "nnan" and "ninf" are never among the flags.
+_SETTINGS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+_INNER: dict[str, Any] = {**_SETTINGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+# Arrays from Python may be read-only, as those that joblib hands to its workers are.
 _F1 = types.Array(types.float64, 1, "C", readonly=True)
 _F2 = types.Array(types.float64, 2, "C", readonly=True)
 _I1 = types.Array(types.int64, 1, "C", readonly=True)
 _PROGRAM = (_I1, _I1, _I1, _I1, _F1, _F2)
 
 
-def _entry(*arguments: Any) -> Any:
-    """A kernel that is called from Python: compiled for these types alone, once."""
-    return njit(
-        [tuple(arguments)],
-        cache=True,
-        nogil=True,
-        error_model="numpy",
-        fastmath={"contract"},
-    )
+def _exact(kernel: Kernel) -> Kernel:
+    """Compile a part of a kernel."""
+    return cast(Kernel, njit(fastmath={"contract"}, **_INNER)(kernel))
+
+
+def _loose(kernel: Kernel) -> Kernel:
+    """Compile a part of a kernel in which sums may be taken in any order."""
+    return cast(Kernel, njit(fastmath={"contract", "reassoc"}, **_INNER)(kernel))
+
+
+def _entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
+    """Compile a kernel that is called from Python, for these types alone, and cache it."""
+
+    def compiled(kernel: Kernel) -> Kernel:
+        decorate = njit([arguments], fastmath={"contract"}, cache=True, **_SETTINGS)
+        return cast(Kernel, decorate(kernel))
+
+    return compiled
+
+
+class Code(NamedTuple):
+    """The arrays of a program; the bias of sum s is theta[ptr[s] + s], its weights follow."""
+
+    op: Indices
+    first: Indices
+    ptr: Indices
+    src: Indices
+    relax: float
+
+
+class Task(NamedTuple):
+    """What is to be fitted: place of each constant in the Jacobian or -1, nodes that matter."""
+
+    position: Indices
+    live: Flags
+    guarded: Indices
+
+
+class Work(NamedTuple):
+    """Room for one block: a row per source, sum, slope, node and free constant."""
+
+    Y: Matrix
+    Z: Matrix
+    S: Matrix
+    D: Matrix
+    J: Matrix
+    residual: Row
+    seed: Row
 
 
 # --- elementary functions ----------------------------------------------------------------------
 
 
 @_exact
-def _sincos(z, sine, cosine, m):
+def _sincos(z: Row, sine: Row, cosine: Row, m: int) -> None:
     for i in range(m):
         x = z[i]
         k = np.floor(x * 0.6366197723675814 + 0.5)
@@ -89,7 +139,7 @@ def _sincos(z, sine, cosine, m):
 
 
 @_exact
-def _exp(z, y, m):
+def _exp(z: Row, y: Row, m: int) -> None:
     for i in range(m):
         x = z[i]
         k = np.floor(x * 1.4426950408889634 + 0.5)
@@ -115,11 +165,11 @@ def _exp(z, y, m):
 
 
 @_exact
-def _log(z, y, m):
+def _log(z: Row, y: Row, m: int) -> None:
     for i in range(m):
         bits = np.float64(z[i]).view(np.int64)
-        # z = 2**k * f with f between 1/sqrt(2) and sqrt(2); the whole number k is read from the
-        # bits of 2**52 + k.
+        # z = 2**k (1 + f) with 1 + f between 1/sqrt(2) and sqrt(2); adding k to the bits of
+        # 1.5 * 2**52 makes it a float without a conversion, which vectors lack.
         shifted = bits - 0x3FE6A09E667F3BCD
         k = np.int64((shifted >> 52) + 0x4338000000000000).view(np.float64) - 6755399441055744.0
         f = np.int64(bits - (shifted >> 52 << 52)).view(np.float64) - 1.0
@@ -142,7 +192,7 @@ def _log(z, y, m):
 
 
 @_exact
-def _apply(op, a, b, y, da, db, m):
+def _apply(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
     """Value and slopes of one unit, as in the table of units; `a` is `b` for one argument."""
     if op == 0:  # identity
         for i in range(m):
@@ -183,166 +233,215 @@ def _apply(op, a, b, y, da, db, m):
             db[i] = -a[i] / (below * below)
 
 
+@_exact
+def _apply_relaxed(op: int, relax: float, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+    """Units with straight lines closer than `relax` to their singularity, or where exp is large.
+
+    See `ieql.units.relaxed_value`, which says why.
+    """
+    if op == 3:
+        _exp(a, y, m)
+        edge = math.exp(EXP_LIMIT)
+        for i in range(m):
+            da[i] = edge if a[i] > EXP_LIMIT else y[i]
+            if a[i] > EXP_LIMIT:
+                y[i] = edge + edge * (a[i] - EXP_LIMIT)
+    elif op == 4:
+        _log(a, y, m)
+        edge = math.log(relax)
+        for i in range(m):
+            if a[i] < relax:
+                y[i] = edge + (a[i] - relax) / relax
+            da[i] = 1.0 / max(a[i], relax)
+    elif op == 5:
+        for i in range(m):
+            root = np.sqrt(max(a[i], relax))
+            da[i] = 0.5 / root
+            y[i] = root + (da[i] * (a[i] - relax) if a[i] < relax else 0.0)
+    else:
+        for i in range(m):
+            slope = 1.0 / max(b[i], relax)
+            da[i] = slope * (2.0 - b[i] * slope) if b[i] < relax else slope
+            y[i] = a[i] * da[i]
+            db[i] = -a[i] * slope * slope
+
+
 # --- one block of rows -------------------------------------------------------------------------
 
 
 @_exact
-def _affine(ptr, src, theta, s, Y, z, m):
-    """z = bias + Σ weight · source, the affine map in front of a unit."""
-    at = ptr[s] + s
-    bias = theta[at]
-    first, last = ptr[s], ptr[s + 1]
+def _workspace(code: Code, d: int, p: int) -> Work:
+    n_nodes, n_sums = len(code.op), len(code.ptr) - 1
+    return Work(
+        np.empty((d + n_nodes, BLOCK)),
+        np.empty((n_sums, BLOCK)),
+        np.empty((n_sums, BLOCK)),
+        np.empty((n_nodes, BLOCK)),
+        np.zeros((p, BLOCK)),  # rows of constants without influence are never written
+        np.empty(BLOCK),
+        np.ones(BLOCK),
+    )
+
+
+@_exact
+def _affine(code: Code, theta: Row, s: int, Y: Matrix, z: Row, m: int) -> None:
+    """The affine map in front of a unit, z = bias + Σ weight · source."""
+    first, last = code.ptr[s], code.ptr[s + 1]
+    bias = theta[first + s]
     if first == last:
         for i in range(m):
             z[i] = bias
         return
-    weight = theta[at + 1]
-    y = Y[src[first]]
+    weight, y = theta[s + first + 1], Y[code.src[first]]
     for i in range(m):
         z[i] = bias + weight * y[i]
     for j in range(first + 1, last):
-        weight = theta[s + j + 1]
-        y = Y[src[j]]
+        weight, y = theta[s + j + 1], Y[code.src[j]]
         for i in range(m):
             z[i] += weight * y[i]
 
 
 @_exact
-def _forward(op, first, ptr, src, theta, XT, start, m, Y, Z, S):
-    """Arguments Z, values Y of inputs and nodes, and slopes S of the rows from `start` on."""
+def _forward(code: Code, theta: Row, XT: Matrix, start: int, m: int, work: Work) -> None:
+    """Arguments Z, values Y and slopes S on the m rows from `start` on."""
+    Y, Z, S = work.Y, work.Z, work.S
     d = XT.shape[0]
     for j in range(d):
         for i in range(m):
             Y[j, i] = XT[j, start + i]
-    for k in range(len(op)):
-        s, t = first[k], first[k + 1] - 1
+    for k in range(len(code.op)):
+        s, t = code.first[k], code.first[k + 1] - 1
         for q in range(s, t + 1):
-            _affine(ptr, src, theta, q, Y, Z[q], m)
-        _apply(op[k], Z[s], Z[t], Y[d + k], S[s], S[t], m)
-    s = len(ptr) - 2
-    _affine(ptr, src, theta, s, Y, Z[s], m)
+            _affine(code, theta, q, Y, Z[q], m)
+        if code.relax > 0.0 and (3 <= code.op[k] <= 5 or code.op[k] == 8):
+            _apply_relaxed(code.op[k], code.relax, Z[s], Z[t], Y[d + k], S[s], S[t], m)
+        else:
+            _apply(code.op[k], Z[s], Z[t], Y[d + k], S[s], S[t], m)
+    s = len(code.ptr) - 2
+    _affine(code, theta, s, Y, Z[s], m)
 
 
 @_exact
-def _fill(ptr, src, s, position, sensitivity, Y, J, m):
-    """Rows of the Jacobian for the free constants of one sum."""
-    at = position[ptr[s] + s]
+def _credit(
+    code: Code, theta: Row, s: int, sensitivity: Row, task: Task, work: Work, m: int
+) -> None:
+    """Hand the sensitivity of one sum to its free constants and to the nodes it is made of."""
+    Y, D, J = work.Y, work.D, work.J
+    d = len(Y) - len(D)
+    at = task.position[code.ptr[s] + s]
     if at >= 0:
         for i in range(m):
             J[at, i] = sensitivity[i]
-    for j in range(ptr[s], ptr[s + 1]):
-        at = position[s + j + 1]
+    for j in range(code.ptr[s], code.ptr[s + 1]):
+        at = task.position[s + j + 1]
         if at >= 0:
             for i in range(m):
-                J[at, i] = sensitivity[i] * Y[src[j], i]
-
-
-@_exact
-def _spread(ptr, src, theta, s, d, live, sensitivity, D, m):
-    """Add the sensitivity of one sum to those of the nodes it is made of."""
-    for j in range(ptr[s], ptr[s + 1]):
-        k = src[j] - d
-        if k >= 0 and live[k]:
+                J[at, i] = sensitivity[i] * Y[code.src[j], i]
+        k = code.src[j] - d
+        if k >= 0 and task.live[k]:
             weight = theta[s + j + 1]
             for i in range(m):
                 D[k, i] += weight * sensitivity[i]
 
 
 @_exact
-def _backward(op, first, ptr, src, theta, position, live, seed, Y, S, D, J, m):
-    """Jacobian rows J from values and slopes; `seed` is what the output's own bias would get."""
-    d = len(Y) - len(op)
-    for k in range(len(op)):
-        if live[k]:
+def _backward(code: Code, theta: Row, task: Task, work: Work, m: int) -> None:
+    """Jacobian rows from values and slopes; `work.seed` is the sensitivity of the output."""
+    S, D = work.S, work.D
+    n_nodes = len(code.op)
+    for k in range(n_nodes):
+        if task.live[k]:
             for i in range(m):
                 D[k, i] = 0.0
-    last = len(ptr) - 2
-    _fill(ptr, src, last, position, seed, Y, J, m)
-    _spread(ptr, src, theta, last, d, live, seed, D, m)
-    for k in range(len(op) - 1, -1, -1):
-        if live[k]:
-            for s in range(first[k], first[k + 1]):
+    _credit(code, theta, len(code.ptr) - 2, work.seed, task, work, m)
+    for k in range(n_nodes - 1, -1, -1):
+        if task.live[k]:
+            for s in range(code.first[k], code.first[k + 1]):
                 for i in range(m):
                     S[s, i] *= D[k, i]
-                _fill(ptr, src, s, position, S[s], Y, J, m)
-                _spread(ptr, src, theta, s, d, live, S[s], D, m)
+                _credit(code, theta, s, S[s], task, work, m)
+
+
+@_exact
+def _mark(code: Code, s: int, d: int, used: Flags) -> None:
+    for j in range(code.ptr[s], code.ptr[s + 1]):
+        if code.src[j] >= d:
+            used[code.src[j] - d] = True
+
+
+@_exact
+def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> Task:
+    """Which nodes need a sensitivity: the output depends on them, and they on a free constant."""
+    position = np.empty(n_theta, np.int64)
+    position[:] = -1
+    for j in range(len(free)):
+        if not 0 <= free[j] < n_theta:
+            raise IndexError("A free constant is not one of the program's constants.")
+        position[free[j]] = j
+    n_nodes = len(code.op)
+    live, used = np.zeros(n_nodes, np.bool_), np.zeros(n_nodes, np.bool_)
+    for k in range(n_nodes):
+        for s in range(code.first[k], code.first[k + 1]):
+            live[k] |= position[code.ptr[s] + s] >= 0
+            for j in range(code.ptr[s], code.ptr[s + 1]):
+                i = code.src[j] - d
+                live[k] |= position[s + j + 1] >= 0 or (i >= 0 and live[i])
+    _mark(code, len(code.ptr) - 2, d, used)
+    for k in range(n_nodes - 1, -1, -1):
+        if used[k]:
+            for s in range(code.first[k], code.first[k + 1]):
+                _mark(code, s, d, used)
+        else:
+            live[k] = False
+    return Task(position, live, guarded)
+
+
+# --- the error and its derivatives on all rows -------------------------------------------------
 
 
 @_loose
-def _gram(J, p, r, m, A, g):
-    """Add the lower triangle of J Jᵀ to A and J r to g, two by two rows at a time."""
-    for a in range(0, p - 1, 2):
+def _residuals(y: Row, root: Row, start: int, m: int, work: Work) -> float:
+    """Weighted residuals of a block and their sum of squares; `root` is the root of the weights."""
+    out, residual, seed = work.Z[-1], work.residual, work.seed
+    error = 0.0
+    for i in range(m):
+        seed[i] = root[start + i]
+        residual[i] = seed[i] * (y[start + i] - out[i])
+        error += residual[i] * residual[i]
+    return error
+
+
+@_loose
+def _gram(J: Matrix, r: Row, m: int, A: Matrix, g: Row) -> None:
+    """Add J Jᵀ to the lower triangle of A and J r to g, two by two rows at a time."""
+    p = len(g)
+    for a in range(0, p, 2):
+        c = min(a + 1, p - 1)  # the last row stands alone if their number is odd
         s = t = 0.0
         for i in range(m):
             s += J[a, i] * r[i]
-            t += J[a + 1, i] * r[i]
+            t += J[c, i] * r[i]
         g[a] += s
-        g[a + 1] += t
+        if c > a:
+            g[c] += t
         for b in range(0, a + 1, 2):
-            s00 = s01 = s10 = s11 = 0.0
+            e = min(b + 1, p - 1)
+            ab = ae = cb = ce = 0.0
             for i in range(m):
-                s00 += J[a, i] * J[b, i]
-                s01 += J[a, i] * J[b + 1, i]
-                s10 += J[a + 1, i] * J[b, i]
-                s11 += J[a + 1, i] * J[b + 1, i]
-            A[a, b] += s00
-            A[a + 1, b] += s10
-            A[a + 1, b + 1] += s11
+                ab += J[a, i] * J[b, i]
+                ae += J[a, i] * J[e, i]
+                cb += J[c, i] * J[b, i]
+                ce += J[c, i] * J[e, i]
+            A[a, b] += ab
             if b < a:
-                A[a, b + 1] += s01
-    if p % 2:
-        a = p - 1
-        s = 0.0
-        for i in range(m):
-            s += J[a, i] * r[i]
-        g[a] += s
-        for b in range(p):
-            s = 0.0
-            for i in range(m):
-                s += J[a, i] * J[b, i]
-            A[a, b] += s
+                A[a, e] += ae
+            if c > a:
+                A[c, b] += cb
+                A[c, e] += ce
 
 
 @_exact
-def _plan(op, first, ptr, src, d, n_theta, free):
-    """Place of each constant among the free ones, or -1, and which nodes need a sensitivity.
-
-    A node needs one if the output depends on it and a free constant stands in it or below it.
-    """
-    position = np.full(n_theta, -1, np.int64)
-    for j in range(len(free)):
-        if not 0 <= free[j] < n_theta:
-            raise IndexError("a free constant is not one of the program's")
-        position[free[j]] = j
-    n_nodes = len(op)
-    live = np.zeros(n_nodes, np.bool_)
-    for k in range(n_nodes):
-        for s in range(first[k], first[k + 1]):
-            if position[ptr[s] + s] >= 0:
-                live[k] = True
-            for j in range(ptr[s], ptr[s + 1]):
-                if position[s + j + 1] >= 0 or (src[j] >= d and live[src[j] - d]):
-                    live[k] = True
-    used = np.zeros(n_nodes, np.bool_)
-    last = len(ptr) - 2
-    for j in range(ptr[last], ptr[last + 1]):
-        if src[j] >= d:
-            used[src[j] - d] = True
-    for k in range(n_nodes - 1, -1, -1):
-        if used[k]:
-            for s in range(first[k], first[k + 1]):
-                for j in range(ptr[s], ptr[s + 1]):
-                    if src[j] >= d:
-                        used[src[j] - d] = True
-        live[k] = live[k] and used[k]
-    return position, live
-
-
-# --- Levenberg-Marquardt -----------------------------------------------------------------------
-
-
-@_exact
-def _outside(Z, guarded, floor, m, bad):
+def _outside(Z: Matrix, guarded: Indices, floor: float, m: int, bad: Flags) -> None:
     """Mark the guarded sums that are not above `floor` on some row."""
     for j in range(len(guarded)):
         z = Z[guarded[j]]
@@ -355,93 +454,75 @@ def _outside(Z, guarded, floor, m, bad):
 
 @_exact
 def _sweep(
-    op, first, ptr, src, theta, XT, y, root, position, live, guarded, limit, work, J, A, g, bad
-):
+    code: Code, theta: Row, XT: Matrix, y: Row, root: Row, limit: float,
+    task: Task, work: Work, A: Matrix, g: Row, bad: Flags,
+) -> float:  # fmt: skip
     """Weighted squared error; normal equations into A and g, arguments out of domain into `bad`.
 
-    Gives up, and returns infinity, as soon as the error exceeds `limit`.
+    Gives up as soon as the error exceeds `limit`; an error that is not finite is infinite.
     """
-    Y, Z, S, D = work
-    p = len(g)
     A[:] = 0.0
     g[:] = 0.0
     bad[:] = False
-    error = 0.0
-    out = Z[len(ptr) - 2]
-    residual, seed = np.empty(BLOCK), np.empty(BLOCK)
+    error: float = 0.0
     for start in range(0, XT.shape[1], BLOCK):
         m = min(BLOCK, XT.shape[1] - start)
-        _forward(op, first, ptr, src, theta, XT, start, m, Y, Z, S)
-        error += _residuals(out, y, root, start, m, residual, seed)
-        if not error <= limit:  # also when it is not a number
+        _forward(code, theta, XT, start, m, work)
+        error += _residuals(y, root, start, m, work)
+        if not error < np.inf:
             return np.inf
-        _outside(Z, guarded, 0.0, m, bad)
-        if p:
-            _backward(op, first, ptr, src, theta, position, live, seed, Y, S, D, J, m)
-            _gram(J, p, residual, m, A, g)
-    for a in range(p):
+        if error > limit:
+            return error
+        _outside(work.Z, task.guarded, 0.0, m, bad)
+        if len(g):
+            _backward(code, theta, task, work, m)
+            _gram(work.J, work.residual, m, A, g)
+    for a in range(len(g)):
         for b in range(a):
             A[b, a] = A[a, b]
     return error
 
 
-@_loose
-def _residuals(out, y, root, start, m, residual, seed):
-    """Weighted residuals of a block and their sum of squares; `root` is the root of the weights."""
-    error = 0.0
-    for i in range(m):
-        seed[i] = root[start + i]
-        residual[i] = seed[i] * (y[start + i] - out[i])
-        error += residual[i] * residual[i]
-    return error
-
-
 @_exact
-def _visit(op, first, ptr, src, theta, XT, guarded, margin, work, bad):
+def _visit(
+    code: Code, theta: Row, XT: Matrix, margin: float, task: Task, work: Work, bad: Flags
+) -> None:
     """Which guarded sums are not above `margin` at the check points, into `bad`."""
-    Y, Z, S, _ = work
     bad[:] = False
     for start in range(0, XT.shape[1], BLOCK):
         m = min(BLOCK, XT.shape[1] - start)
-        _forward(op, first, ptr, src, theta, XT, start, m, Y, Z, S)
-        _outside(Z, guarded, margin, m, bad)
+        _forward(code, theta, XT, start, m, work)
+        _outside(work.Z, task.guarded, margin, m, bad)
 
 
-@_exact
-def _workspace(d, n_nodes, n_sums):
-    Y = np.empty((d + n_nodes, BLOCK))
-    Z = np.empty((n_sums, BLOCK))
-    S = np.empty((n_sums, BLOCK))
-    D = np.empty((n_nodes, BLOCK))
-    return Y, Z, S, D
+# --- Levenberg-Marquardt -----------------------------------------------------------------------
 
 
 @_loose
-def _solve(A, g, damping, L, step):
-    """Solve (A + damping · diag A) step = g by Cholesky; False where A is not positive.
+def _solve(A: Matrix, g: Row, damping: float, L: Matrix, step: Row) -> bool:
+    """Solve (A + damping · diag A) step = g by Cholesky; False where it is not positive definite.
 
     A is scaled to a unit diagonal first, so that the units of the constants do not matter.
     """
     p = len(g)
+    scale = L[:, p]
     for a in range(p):
-        # A constant without any influence has a zero row: it stays where it is.
-        step[a] = 1.0 / np.sqrt(A[a, a]) if A[a, a] > 0.0 else 1.0
+        # A constant without any influence has a zero row and stays where it is.
+        scale[a] = 1.0 / np.sqrt(A[a, a]) if A[a, a] > 0.0 else 1.0
     for a in range(p):
         for b in range(a):
-            s = A[a, b] * step[a] * step[b]
+            s = A[a, b] * scale[a] * scale[b]
             for i in range(b):
                 s -= L[a, i] * L[b, i]
             L[a, b] = s / L[b, b]
         s = 1.0 + damping
         for i in range(a):
             s -= L[a, i] * L[a, i]
-        if not s > 1e-14:
+        if not s > 0.0:
             return False
         L[a, a] = np.sqrt(s)
-    scale = L[:, p]
     for a in range(p):
-        scale[a] = step[a]
-        s = g[a] * step[a]
+        s = g[a] * scale[a]
         for i in range(a):
             s -= L[a, i] * step[i]
         step[a] = s / L[a, a]
@@ -456,93 +537,98 @@ def _solve(A, g, damping, L, step):
 
 
 @_exact
-def _all_finite(A, g):
+def _is_blocked(A: Matrix, g: Row, bad: Flags, watched: Flags) -> bool:
+    """Whether a watched argument left its domain or a derivative is not finite."""
+    for j in range(bad.shape[1]):
+        if (bad[0, j] and watched[0, j]) or (bad[1, j] and watched[1, j]):
+            return True
     total = 0.0
     for a in range(len(g)):
         total += 0.0 * g[a]
         for b in range(a + 1):
             total += 0.0 * A[a, b]
-    return total == 0.0
+    return total != 0.0
 
 
 @_exact
-def _any_active(bad, active):
-    for j in range(len(bad)):
-        if bad[j] and active[j]:
-            return True
-    return False
+def _attempt(
+    code: Code, theta: Row, XT: Matrix, y: Row, root: Row, limit: float, check: Matrix,
+    margin: float, task: Task, work: Work, A: Matrix, g: Row, bad: Flags, watched: Flags,
+) -> tuple[float, bool]:  # fmt: skip
+    """Error and normal equations of these constants, and whether something forbids them."""
+    error = _sweep(code, theta, XT, y, root, limit, task, work, A, g, bad[0])
+    if not error <= limit or error == np.inf:
+        return error, error == np.inf
+    if len(task.guarded):
+        _visit(code, theta, check, margin, task, work, bad[1])
+    return error, _is_blocked(A, g, bad, watched)
 
 
-@_entry(
-    *_PROGRAM, _F1, _F1, _I1, _I1, _F2, types.float64, types.int64, types.float64, types.float64
-)
+_NUMBERS = (types.float64, types.int64, types.float64, types.float64, types.float64)
+
+
+@_entry(*_PROGRAM, _F1, _F1, _I1, _I1, _F2, *_NUMBERS)
 def fit(
-    op, first, ptr, src, constants, XT, y, root, free, guarded, check, margin, max_steps, tol, damping
-):
-    """Constants by Levenberg-Marquardt; see `Program.fit`."""
-    theta = constants.copy()
-    d, p, n_sums = XT.shape[0], len(free), len(ptr) - 1
-    position, live = _plan(op, first, ptr, src, d, len(theta), free)
-    work = _workspace(d, len(op), n_sums)
-    J = np.zeros((p, BLOCK))
+    op: Indices, first: Indices, ptr: Indices, src: Indices, start: Row, XT: Matrix, y: Row,
+    root: Row, free: Indices, guarded: Indices, check: Matrix, margin: float, max_steps: int,
+    tol: float, damping: float, relax: float,
+) -> tuple[Row, float, int, bool, Matrix, Row]:  # fmt: skip
+    """Constants, error, steps, whether converged, and the normal equations; see `Program.fit`."""
+    code, d, p = Code(op, first, ptr, src, relax), XT.shape[0], len(free)
+    task = _plan(code, d, len(start), free, guarded)
+    work = _workspace(code, d, p)
     A, g, A_new, g_new = np.empty((p, p)), np.empty(p), np.empty((p, p)), np.empty(p)
     L, step = np.empty((p, p + 1)), np.empty(p)
-    bad = np.empty(len(guarded), np.bool_)
-    best, trial = theta, constants.copy()
-    error = _sweep(
-        op, first, ptr, src, best, XT, y, root, position, live, guarded, np.inf, work, J, A, g, bad
+    theta, trial = start.copy(), start.copy()
+    # First row: on the data, second row: at the check points.
+    bad, watched = np.zeros((2, len(guarded)), np.bool_), np.zeros((2, len(guarded)), np.bool_)
+    error, blocked = _attempt(
+        code, theta, XT, y, root, np.inf, check, margin, task, work, A, g, bad, watched
     )
-    # An argument that is out of its domain from the start is not watched.
-    on_rows = ~bad
-    _visit(op, first, ptr, src, best, check, guarded, margin, work, bad)
-    at_points = ~bad
-    points = check.shape[1] > 0 and at_points.any()
-    if not (math.isfinite(error) and _all_finite(A, g)):
-        return best, np.inf, 0, False, A, g
-    total = 0.0
+    if blocked:
+        return theta, error, 0, False, A, g
+    for j in range(len(guarded)):  # an argument out of its domain from the start is not watched
+        watched[0, j], watched[1, j] = not bad[0, j], not bad[1, j]
+    rounding = 0.0
     for i in range(len(y)):
-        total += (root[i] * y[i]) ** 2
+        rounding += ROUNDING * (root[i] * y[i]) ** 2
     n_steps = n_small = 0
-    blocked = False
-    while p and n_steps < max_steps and n_small < 2 and error > ROUNDING * total:
+    while p and n_small < 2 and error > rounding:
         if damping > MAX_DAMPING:
             # No step along the gradient, however small, lowers the error: a minimum, unless it was
             # the domain that refused the steps.
-            return best, error, n_steps, not blocked, A, g
+            return theta, error, n_steps, not blocked, A, g
+        if n_steps >= max_steps:
+            return theta, error, n_steps, False, A, g
         n_steps += 1
-        new = np.inf
-        blocked = False
+        new, blocked = np.inf, False
         if _solve(A, g, damping, L, step):
             for j in range(p):
-                trial[free[j]] = best[free[j]] + step[j]
-            new = _sweep(
-                op, first, ptr, src, trial, XT, y, root, position, live, guarded,
-                error * (1.0 + max(tol, 0.0)), work, J, A_new, g_new, bad,
+                trial[free[j]] = theta[free[j]] + step[j]
+            limit = error * (1.0 + max(tol, 0.0))
+            new, blocked = _attempt(
+                code, trial, XT, y, root, limit, check, margin, task, work, A_new, g_new, bad,
+                watched,
             )  # fmt: skip
-            blocked = _any_active(bad, on_rows) or not _all_finite(A_new, g_new)
-            if points and not blocked and new < error:
-                _visit(op, first, ptr, src, trial, check, guarded, margin, work, bad)
-                blocked = _any_active(bad, at_points)
         n_small = n_small + 1 if not blocked and abs(new - error) <= tol * error else 0
         if new < error and not blocked:
             error = new
+            theta, trial = trial, theta
             A, A_new = A_new, A
             g, g_new = g_new, g
-            best, trial = trial, best
             damping = max(damping / 5.0, MIN_DAMPING)
         else:
             damping *= 4.0
-    return best, error, n_steps, n_steps < max_steps or n_small == 2, A, g
+    return theta, error, n_steps, True, A, g
 
 
 # --- values and derivatives --------------------------------------------------------------------
 
 
 @_exact
-def _widen(z, m, s, lows, highs):
-    """Stretch the range of sum `s` by a block of its values."""
+def _widen(z: Row, m: int, s: int, lows: Row, highs: Row) -> None:
+    """Stretch the range of sum s by a block of its values; once NaN, it stays NaN."""
     for i in range(m):
-        # The comparisons are false for NaN on the right: once NaN, it stays NaN.
         if z[i] < lows[s] or z[i] != z[i]:
             lows[s] = z[i]
         if z[i] > highs[s] or z[i] != z[i]:
@@ -550,26 +636,30 @@ def _widen(z, m, s, lows, highs):
 
 
 @_entry(*_PROGRAM, _I1, types.boolean)
-def run(op, first, ptr, src, constants, XT, free, ranges):
+def run(
+    op: Indices, first: Indices, ptr: Indices, src: Indices, constants: Row, XT: Matrix,
+    free: Indices, with_ranges: bool,
+) -> tuple[Row, Matrix, Row, Row]:  # fmt: skip
     """Values; derivatives by the free constants as rows; if asked for, the range of each sum."""
-    theta = constants.copy()
+    code, theta = Code(op, first, ptr, src, 0.0), constants.copy()
     d, n, p, n_sums = XT.shape[0], XT.shape[1], len(free), len(ptr) - 1
-    position, live = _plan(op, first, ptr, src, d, len(theta), free)
+    task = _plan(code, d, len(theta), free, free)
+    work = _workspace(code, d, p)
     values, jacobian = np.empty(n), np.empty((p, n))
-    lows, highs = np.full(n_sums, np.inf), np.full(n_sums, -np.inf)
-    Y, Z, S, D = _workspace(d, len(op), n_sums)
-    J, seed = np.zeros((p, BLOCK)), np.ones(BLOCK)
+    lows, highs = np.empty(n_sums), np.empty(n_sums)
+    lows[:] = np.inf
+    highs[:] = -np.inf
     for start in range(0, n, BLOCK):
         m = min(BLOCK, n - start)
-        _forward(op, first, ptr, src, theta, XT, start, m, Y, Z, S)
+        _forward(code, theta, XT, start, m, work)
         for i in range(m):
-            values[start + i] = Z[n_sums - 1, i]
-        if ranges:
+            values[start + i] = work.Z[n_sums - 1, i]
+        if with_ranges:
             for s in range(n_sums):
-                _widen(Z[s], m, s, lows, highs)
+                _widen(work.Z[s], m, s, lows, highs)
         if p:
-            _backward(op, first, ptr, src, theta, position, live, seed, Y, S, D, J, m)
+            _backward(code, theta, task, work, m)
             for j in range(p):
                 for i in range(m):
-                    jacobian[j, start + i] = J[j, i]
+                    jacobian[j, start + i] = work.J[j, i]
     return values, jacobian, lows, highs

@@ -1,12 +1,13 @@
 """An expression with one output as flat arrays: evaluation, derivatives, fits of its constants.
 
-A `Program` is what one compiled interpreter (`ieql.equations.kernels`) needs to know of an equation,
-so that many different equations run through the same machine code. An equation with a user-defined
-unit has no compiled form; the NumPy functions at the end of this file then do the same work.
+A `Program` is what one compiled interpreter (`ieql.equations.kernels`) needs to know of an
+equation, so that many different equations run through the same machine code. An equation with a
+user-defined unit has no compiled form; plain NumPy (`ieql.equations.twin`) does the same work then.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,12 +138,171 @@ class Program:
             is_compiled=not any(u.is_custom for u in units),
         )
 
-    def fit(self, XT, y, weight=None, theta=None, free=None, max_steps=40, tol=1e-6, damping=1e-2, check=None, margin=0.0):
-        from ieql.equations import kernels
+    # --- values and derivatives ----------------------------------------------------------------
+
+    def evaluate(self, XT: Array, theta: Array | None = None) -> Array:
+        """Values on all rows; NaN where a unit is undefined. XT has one row per input."""
+        return self._run(XT, theta, _NO_INDICES, False)[0]
+
+    def jacobian(
+        self, XT: Array, theta: Array | None = None, free: Indices | None = None
+    ) -> tuple[Array, Array]:
+        """Values (n,) and their derivatives by the free constants (p, n)."""
+        return self._run(XT, theta, self._free(free), False)[:2]
+
+    def argument_ranges(self, XT: Array, theta: Array | None = None) -> tuple[Array, Array]:
+        """Least and greatest value of each sum over the rows; NaN where one value is NaN."""
+        return self._run(XT, theta, _NO_INDICES, True)[2:]
+
+    def normal_equations(
+        self,
+        XT: Array,
+        y: Array,
+        weight: Array | None = None,
+        theta: Array | None = None,
+        free: Indices | None = None,
+        relax: float = 0.0,
+    ) -> tuple[float, Array, Array]:
+        """Mean squared residual and the normal equations of the free constants.
+
+        Returns
+        -------
+        error : float
+            Σ w r² / Σ w with r = y - f; infinite if f is not finite, A and g mean nothing then.
+        A : array of shape (p, p)
+            Jᵀ W J / Σ w.
+        g : array of shape (p,)
+            Jᵀ W r / Σ w.
+        """
+        XT, y, root = self._rows(XT, y, weight)
+        result = self._fit(XT, y, root, theta, free, self._check(None), 0.0, 0, 0.0, 0.0, relax)
+        return result[1], result[4], result[5]
+
+    # --- constants -----------------------------------------------------------------------------
+
+    def fit(
+        self,
+        XT: Array,
+        y: Array,
+        weight: Array | None = None,
+        theta: Array | None = None,
+        free: Indices | None = None,
+        max_steps: int = 40,
+        tol: float = 1e-6,
+        damping: float = 1e-2,
+        check: Array | None = None,
+        margin: float = 0.0,
+        relax: float = 0.0,
+    ) -> Fit:
+        """Fit the free constants by Levenberg-Marquardt.
+
+        A step fails if it does not lower the error, if a value or derivative is not finite, or if a
+        singular argument leaves its domain (section "Atomic Units with Singularities"): on a row of
+        the data, or at a check point. An argument outside its domain at the start is not watched.
+
+        Parameters
+        ----------
+        XT : array of shape (inputs, n)
+            The data, one row per input, C-contiguous and of 64 bits or copied to be so.
+        y, weight : arrays of shape (n,)
+            Targets and their weights, default 1. Rows of weight 0 are left out.
+        theta : array, optional
+            Where to start, all constants; default: those of the expression.
+        free : int64 array, optional
+            Which constants to fit; default: `free_constants` of the expression.
+        max_steps : int
+            Steps to try at most, failed ones included.
+        tol : float
+            Converged when two steps in a row change the error by less than this share.
+        damping : float
+            Marquardt's lambda of the first step, relative to the diagonal of the normal equations.
+        check : array of shape (inputs, m), optional
+            Points without targets at which singular arguments must stay inside their domain, too.
+        margin : float
+            How far inside, at the check points.
+        relax : float
+            Above 0, singular units go on as straight lines closer than this to their singularity
+            (`ieql.units.relaxed_value`), and no step fails for leaving a domain.
+        """
+        XT, y, root = self._rows(XT, y, weight)
+        result = self._fit(
+            XT, y, root, theta, free, self._check(check), margin, max_steps, tol, damping, relax
+        )
+        return Fit(*result[:4])
+
+    # --- to the engine -------------------------------------------------------------------------
+
+    def _engine(self) -> tuple[Any, Any]:
+        """The module that does the work, and the units in the form that it takes."""
+        if self.is_compiled:
+            from ieql.equations import kernels
+
+            return kernels, self.op
+        from ieql.equations import twin
+
+        return twin, self.units
+
+    def _run(
+        self, XT: Array, theta: Array | None, free: Indices, with_ranges: bool
+    ) -> tuple[Array, Array, Array, Array]:
+        engine, op = self._engine()
+        result: tuple[Array, Array, Array, Array] = engine.run(
+            op, self.first, self.ptr, self.src, self._theta(theta), self._inputs(XT), free,
+            with_ranges,
+        )  # fmt: skip
+        return result
+
+    def _fit(
+        self, XT: Array, y: Array, root: Array, theta: Array | None, free: Indices | None,
+        check: Array, margin: float, max_steps: int, tol: float, damping: float,
+        relax: float,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        engine, op = self._engine()
+        result: tuple[Any, ...] = engine.fit(
+            op, self.first, self.ptr, self.src, self._theta(theta), XT, y, root,
+            self._free(free), self.guarded if relax == 0.0 else _NO_INDICES, check, margin,
+            max_steps, tol, damping, relax,
+        )  # fmt: skip
+        return result
+
+    def _inputs(self, XT: Array) -> Array:
+        # The kernels do not check bounds: a wrong shape must not reach them.
+        XT = np.ascontiguousarray(XT, dtype=np.float64)
+        if XT.ndim != 2 or len(XT) != self.n_inputs:
+            raise IeqlError(
+                f"The program has {self.n_inputs} input(s) as rows of XT; its shape is {XT.shape}."
+            )
+        return XT
+
+    def _check(self, check: Array | None) -> Array:
+        return np.empty((self.n_inputs, 0)) if check is None else self._inputs(check)
+
+    def _theta(self, theta: Array | None) -> Array:
+        if theta is None:
+            return self.theta
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        if theta.shape != self.theta.shape:
+            raise IeqlError(f"The program has {len(self.theta)} constants, not {theta.shape}.")
+        return theta
+
+    def _free(self, free: Indices | None) -> Indices:
+        if free is None:
+            return self.free
+        return np.ascontiguousarray(free, dtype=np.int64).reshape(-1)
+
+    def _rows(self, XT: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array]:
+        """Inputs, targets and roots of the weights, which are scaled to sum to 1."""
+        XT = self._inputs(XT)
+        y = np.ascontiguousarray(y, dtype=np.float64)
         n = XT.shape[1]
-        if theta is None: theta=self.theta
-        if free is None: free=self.free
-        if check is None: check = np.empty((self.n_inputs,0))
-        root = np.full(n, 1/np.sqrt(n))
-        r = kernels.fit(self.op,self.first,self.ptr,self.src,theta,XT,y,root,free,self.guarded,check,margin,max_steps,tol,damping)
-        return Fit(r[0],r[1],r[2],r[3])
+        if y.shape != (n,) or n == 0:
+            raise IeqlError(f"There are {n} rows of inputs, but targets of shape {y.shape}.")
+        if weight is None:
+            return XT, y, np.full(n, 1.0 / math.sqrt(n))
+        weight = np.asarray(weight, dtype=np.float64)
+        if weight.shape != (n,) or not weight.min() >= 0.0 or not 0.0 < weight.sum() < math.inf:
+            raise IeqlError(f"The weights must be {n} numbers, none negative and not all zero.")
+        if not weight.all():
+            keep = weight > 0.0
+            XT, y, weight = np.ascontiguousarray(XT[:, keep]), y[keep], weight[keep]
+        return XT, y, np.sqrt(weight / weight.sum())

@@ -168,8 +168,8 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
 def readable(expression: Expression, sample: Sample) -> Expression:
     """Give each constant the fewest digits that its uncertainty allows.
 
-    A constant moves by at most a fraction of the error it would have if all others were known, so
-    the training error stays as it is to within its own uncertainty.
+    A constant moves by at most two of the errors it would have if all others were known, and all
+    together may raise the training error by no more than its own uncertainty.
     """
     error, A, free = _curvature(expression, sample)
     theta = expression.constants()
@@ -177,8 +177,9 @@ def readable(expression: Expression, sample: Sample) -> Expression:
     alone = np.zeros_like(theta)
     with np.errstate(all="ignore"):
         alone[free] = np.sqrt(error / (n * np.maximum(A.diagonal(), 1e-300)))
-    limit = error * (1.0 + 0.1 / n) + (EXACT * sample.spread()) ** 2
-    for part in (0.3, 0.1, 0.03, 0.01, 0.001):
+    # Two units of N·Δ(mse)/mse per constant: what AIC would pay for it.
+    limit = error * (1.0 + 2.0 * len(free) / n) + (EXACT * sample.spread()) ** 2
+    for part in (2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001):
         tolerance = np.maximum(part * alone, EXACT * np.abs(theta))
         shorter = np.array(
             [shortest(t, tol) for t, tol in zip(theta, tolerance, strict=True)]

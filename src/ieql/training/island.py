@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ieql.equations.expression import Expression, Sum
+from ieql.sample import Sample
 from ieql.selection import Candidate, Front
-from ieql.training.eliminate import EliminationSettings, eliminate, fitted
+from ieql.training.eliminate import EliminationSettings, State, eliminate, fitted
 from ieql.training.path import (
     PathSettings,
     cut,
@@ -26,7 +27,7 @@ from ieql.training.path import (
 )
 from ieql.training.task import Task
 
-__all__ = ["Settings", "Training", "constant", "run_island", "train"]
+__all__ = ["Finds", "Found", "Settings", "Training", "constant", "run_island", "train"]
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,13 @@ class Settings:
     elimination: EliminationSettings = field(default_factory=EliminationSettings)
     rows: int = 800
     """Rows for elimination."""
+    strict_steps: int = 10
+    """Steps of the first honest refit of a state, on the rows of the elimination."""
     final_rows: int = 2500
-    """Rows for the refit of what reaches the front."""
     final_steps: int = 20
+    """Rows and steps of the refit of what reaches the front."""
+    progress: float = 0.99
+    """To enter the front an equation must beat every simpler one by this factor."""
     regrow: float = 0.5
     """Share of trainings that start from an equation of the front."""
     warm_up_regrown: int = 6
@@ -62,47 +67,58 @@ def constant(task: Task) -> Candidate | None:
     return task.candidate(Expression(task.names, (), (Sum(mean),)))
 
 
+@dataclass
+class Finds:
+    """What an island brings home from a round."""
+
+    candidates: list[Candidate]
+    """What is on the island's front and was not there before."""
+    n_trainings: int = 0
+    largest: float = 0.0
+    """Complexity of the most complex equation met: the scale for the selection criteria."""
+
+
 def run_island(
     task: Task,
     trainings: list[Training],
     front: tuple[Candidate, ...],
     settings: Settings,
     deadline: float,
-) -> tuple[list[Candidate], int]:
-    """Run trainings one after the other from a given front.
-
-    Returns
-    -------
-    candidates : list of Candidate
-        What entered the island's front, in the order in which it was found.
-    n_done : int
-        How many of the trainings came to their end before the deadline (``time.time()``).
-    """
+) -> Finds:
+    """Run trainings one after the other from a given front, until the deadline at most."""
     from threadpoolctl import threadpool_limits
 
     own = Front(front)
-    found: list[Candidate] = []
-    done = 0
+    finds = Finds([])
     # One BLAS thread per process: the processes are what runs in parallel.
     with threadpool_limits(limits=1):
         for training in trainings:
-            for candidate in train(task, own, training.seed, settings):
-                if own.add(candidate):
-                    found.append(candidate)
+            for state in train(task, own, training.seed, settings):
+                finds.largest = max(finds.largest, state.complexity)
+                if state.candidate is not None and own.add(state.candidate):
+                    finds.candidates.append(state.candidate)
                 if time.time() > deadline:
                     break
             if time.time() > deadline:
                 break
-            done += 1
-    return [c for c in found if c in own.candidates], done
+            finds.n_trainings += 1
+    kept = {id(c) for c in own}
+    finds.candidates = [c for c in finds.candidates if id(c) in kept]
+    return finds
 
 
-def train(
-    task: Task, front: Front, seed: tuple[int, ...], settings: Settings
-) -> Iterator[Candidate]:
+@dataclass(frozen=True)
+class Found:
+    """An equation that a training met, and the candidate it makes if it is good enough."""
+
+    complexity: float
+    candidate: Candidate | None = None
+
+
+def train(task: Task, front: Front, seed: tuple[int, ...], settings: Settings) -> Iterator[Found]:
     """One training, a pure function of (task, front, seed, settings).
 
-    Yields candidates as they are found: safe in the domain and permitted by the prior.
+    Yields what is found as it is found; candidates are safe in the domain and permitted.
     """
     rng = np.random.default_rng(seed)
     sparse = _dense_part(task, front, rng, settings)
@@ -115,15 +131,38 @@ def train(
         if number == 0 and np.sqrt(state.error) > settings.abandon * best:
             return
         complexity = state.expression.complexity(task.prior)
-        # Leave a little room: the strict refit on more rows may lower the error.
-        if not front.would_accept(complexity, 0.9 * float(np.sqrt(state.error))):
-            continue
-        strict = fitted(state.expression, final, settings.final_steps)
-        if strict is None:
-            continue
-        candidate = task.candidate(strict.expression, strict.program)
-        if candidate is not None:
-            yield candidate
+        candidate = _judged(task, front, state, complexity, sample, final, settings)
+        yield Found(complexity, candidate)
+
+
+def _judged(
+    task: Task,
+    front: Front,
+    state: State,
+    complexity: float,
+    sample: Sample,
+    final: Sample,
+    settings: Settings,
+) -> Candidate | None:
+    """The candidate of a state if it may enter the front: ever more work for ever fewer."""
+    # The honest refit may lower the error a little; what it extrapolates to is not known yet.
+    unknown = float("nan") if task.extrapolation is None else 0.0
+    if not front.would_accept(complexity, 0.9 * float(np.sqrt(state.error)), unknown):
+        return None
+    strict = fitted(state.expression, sample, settings.strict_steps)
+    if strict is None:
+        return None
+    error = task.validation.rmse(strict.program.evaluate(task.validation.XT))
+    outside = task.extrapolation
+    error_outside = (
+        float("nan")
+        if outside is None
+        else outside.rmse(strict.program.evaluate(outside.XT)) / settings.progress
+    )
+    if not front.would_accept(complexity, error / settings.progress, error_outside):
+        return None
+    strict = fitted(strict.expression, final, settings.final_steps)
+    return None if strict is None else task.candidate(strict.expression, strict.program)
 
 
 def _dense_part(

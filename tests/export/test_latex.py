@@ -1,0 +1,140 @@
+"""LaTeX for the reader."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.errors import IeqlError
+from ieql.export.latex import latex, latex_name
+from ieql.units import UNITS, Unit
+from strategies import expressions
+
+
+def written(text, names=("x1", "x2", "I_D"), **options):
+    return latex(Expression.parse(text, names), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("x", "x"),
+        ("x1", "x_{1}"),
+        ("x_1", "x_{1}"),
+        ("x12", "x_{12}"),
+        ("I_D", "I_{D}"),
+        ("T_rotor", r"T_{\mathrm{rotor}}"),
+        ("I_D1", r"I_{\mathrm{D1}}"),
+        ("alpha", r"\alpha"),
+        ("lambda2", r"\lambda_{2}"),
+        ("Omega_max", r"\Omega_{\mathrm{max}}"),
+        ("Alpha", r"\mathrm{Alpha}"),  # looks like an A: LaTeX has no such command
+        ("speed", r"\mathrm{speed}"),
+        ("motor_speed", r"\mathrm{motor\_speed}"),
+        ("n [1/min]", r"\mathrm{n\ [1/min]}"),
+        ("50 % & $ # {a}", r"\mathrm{50\ \%\ \&\ \$\ \#\ \{a\}}"),
+        ("a\\b^c~d", r"\mathrm{a\backslash{}b\wedge{}c\sim{}d}"),
+        ("p-q", r"\mathrm{p{-}q}"),
+        ("a\tb\n", r"\mathrm{a\ b\ }"),
+        ("Größe", r"\mathrm{Größe}"),
+    ],
+)
+def test_names(name, expected):
+    assert latex_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", "0"),
+        ("x1", "x_{1}"),
+        ("-x1", "-x_{1}"),
+        ("x1 - x2 - 1", "x_{1} - x_{2} - 1"),
+        ("0.5*x1", r"0.5 \, x_{1}"),
+        ("0.123456*x1", r"0.1235 \, x_{1}"),
+        ("1.00001*x1 - 0.99999*x2", "x_{1} - x_{2}"),
+        ("1e-5*x1", r"10^{-5} \, x_{1}"),
+        ("-1e-5*x1", r"-10^{-5} \, x_{1}"),
+        ("1.5e-5*x1 + 1", r"1.5 \cdot 10^{-5} \, x_{1} + 1"),
+        ("123456", r"1.235 \cdot 10^{5}"),
+        ("2000", "2000"),
+        ("x1**2", "x_{1}^{2}"),
+        ("I_D**2", "I_{D}^{2}"),
+        ("(x1 + 1)**2", r"\left(x_{1} + 1\right)^{2}"),
+        ("(-x1)**2", r"\left(-x_{1}\right)^{2}"),
+        ("(x1**2)**2", r"\left(x_{1}^{2}\right)^{2}"),
+        ("(x1*x2)**2", r"\left(x_{1} \, x_{2}\right)^{2}"),
+        ("cos(x1)**2", r"\cos^{2}\left(x_{1}\right)"),
+        ("exp(x1)**2", r"\left(\exp\left(x_{1}\right)\right)^{2}"),
+        ("x1*x2", r"x_{1} \, x_{2}"),
+        ("2*x1*(x2 + 1)", r"2 \, x_{1} \, \left(x_{2} + 1\right)"),
+        ("x1*(x2*I_D)", r"x_{1} \, x_{2} \, I_{D}"),
+        ("x1*x2**2", r"x_{1} \, x_{2}^{2}"),
+        ("1/x1", r"\frac{1}{x_{1}}"),
+        ("-2/x1 - 3/x2", r"-\frac{2}{x_{1}} - \frac{3}{x_{2}}"),
+        ("1e-5/x1", r"\frac{10^{-5}}{x_{1}}"),
+        ("2*(x1 + 1)/(x2 - 1)", r"2 \, \frac{x_{1} + 1}{x_{2} - 1}"),
+        ("2*x1/x2", r"2 \, \frac{x_{1}}{x_{2}}"),
+        ("sqrt(x1 + 1)", r"\sqrt{x_{1} + 1}"),
+        ("3*sin(2*x1) + log(x2)", r"3 \, \sin\left(2 \, x_{1}\right) + \log\left(x_{2}\right)"),
+        ("2*identity(x1 + 1)", r"2 \, \left(x_{1} + 1\right)"),
+        ("x2*identity(x1)", r"x_{2} \, x_{1}"),
+    ],
+)
+def test_formulas(text, expected):
+    assert written(text) == expected
+
+
+def test_the_papers_electric_machine_formula():
+    text = "0.0082685*I_D**2 + 0.0082685*I_Q**2"
+    expected = r"P_{\mathrm{loss}} = 0.00827 \, I_{D}^{2} + 0.00827 \, I_{Q}^{2}"
+    assert written(text, ["I_D", "I_Q"], precision=3, target="P_loss") == expected
+
+
+def test_the_output_and_the_target_are_chosen():
+    expression = Expression(("x",), (), (Sum(0.0, (0,), (2.0,)), Sum(5.0)))
+    assert latex(expression, output=1, target="motor torque") == r"\mathrm{motor\ torque} = 5"
+
+
+def test_names_that_would_look_the_same_are_written_out():
+    names = ["x1", "x_1", "x2"]
+    assert written("x1 + x_1 + x2", names) == r"\mathrm{x1} + \mathrm{x\_1} + x_{2}"
+
+
+def test_user_defined_units():
+    tanh = Unit("my_tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    expression = Expression.parse("2*my_tanh(x1 - 1)", ["x1"], {"my_tanh": tanh})
+    assert latex(expression) == r"2 \, \operatorname{my\_tanh}\left(x_{1} - 1\right)"
+
+
+def test_expressions_that_are_not_canonical():
+    """Fitted constants may have made a numerator other than 1, or be no numbers at all."""
+    quotient = Expression(
+        ("x",), (Node(UNITS["div"], (Sum(-2.0), Sum(0.0, (0,), (1.0,)))),), (Sum(0, (1,), (3.0,)),)
+    )
+    assert latex(quotient) == r"-\frac{6}{x}"
+    zero = Expression(("x",), (), (Sum(1.0, (0,), (0.0,)),))
+    assert latex(zero) == "1"
+    broken = Expression(("x",), (), (Sum(-np.inf, (0,), (np.nan,)),))
+    assert latex(broken) == r"\mathrm{nan} \, x - \infty"
+
+
+@settings(max_examples=100)
+@given(expressions(max_units=6), st.integers(1, 17))
+def test_braces_and_brackets_are_balanced_and_no_coefficient_is_one(expression, precision):
+    text = latex(expression, precision=precision)
+    assert text.count("{") == text.count("}")
+    assert text.count(r"\left(") == text.count(r"\right)")
+    assert not re.search(r"(?<![\d.])1 \\[,c]", text)
+    assert not re.search(r"[+-] [+-]|\de[+-]?\d|\{\}", text)
+
+
+def test_a_text_that_no_one_reads_is_refused():
+    expression = Expression.parse("(" * 12 + "x1 + 1" + ")**63" * 12, ["x1"])
+    with pytest.raises(IeqlError, match=r"^The equation is longer than 1000000 characters\.$"):
+        latex(expression)
