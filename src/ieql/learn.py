@@ -21,7 +21,7 @@ from ieql.prior import Prior
 from ieql.runs import RunFolder, sha256_of
 from ieql.sample import Sample
 from ieql.search import Budget, Result, in_parallel, search
-from ieql.selection import Candidate, Front
+from ieql.selection import Candidate, Front, thinned
 from ieql.training.task import Task
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ DOMAIN_POINTS = 2_000
 """Points of the declared domain that every candidate must pass during the search."""
 FINAL_DOMAIN_POINTS = 20_000
 """And those that an equation must pass before it is shown."""
+FRONT_TOLERANCE = 0.003
+"""Equations that improve on simpler ones by less than this are not worth finishing."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 
@@ -74,7 +76,8 @@ def learn(
     """Learn the fronts of all outputs of a data set with the parameters of a model."""
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     train, validation = data.split(model.validation_fraction, seed)
-    inputs = Scaling.minmax(train.X)
+    # Scales without shifts: see `Task`.
+    inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
     points = _domain_points(data, seed)
     targets = [
         _target(model, k, train, validation, extra, inputs, points, prior)
@@ -129,13 +132,18 @@ def _target(
     own = _sample(train.X, train.y[:, k], train.weight)
     checks = _sample(validation.X, validation.y[:, k], validation.weight)
     outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
-    scaling = Scaling.zscore(train.y[:, [k]], train.weight)
+    zscore = Scaling.zscore(train.y[:, [k]], train.weight)
+    scaling = Scaling(np.zeros(1), zscore.scale)
+    box = Scaling.minmax(inputs.transform(train.X))
     bound = model.output_bound
     task = Task(
         names=train.feature_names,
         prior=prior,
         train=_scaled(own.head(SEARCH_ROWS), inputs, scaling),
         validation=_scaled(checks.head(SEARCH_ROWS), inputs, scaling),
+        centre=box.offset,
+        half=box.scale,
+        mean=float(zscore.offset.item() / zscore.scale.item()),
         domain=np.ascontiguousarray(
             inputs.transform(points.T[: DOMAIN_POINTS + min(1024, 2 ** len(points))]).T
         ),
@@ -192,7 +200,7 @@ def _finish_all(
     jobs = [
         ((k, i), _finish_one, (c, t, inputs, points, prior, model.output_bound, deadline))
         for k, t in enumerate(targets)
-        for i, c in enumerate(result.fronts[k].candidates)
+        for i, c in enumerate(thinned(result.fronts[k], FRONT_TOLERANCE))
     ]
     finished: dict[tuple[int, int], Candidate | None] = {}
     try:
@@ -206,7 +214,7 @@ def _finish_all(
     fronts = []
     for k in range(len(targets)):
         kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
-        fronts.append(list(Front(kept).candidates))
+        fronts.append(thinned(Front(kept)))
     return fronts
 
 

@@ -317,7 +317,9 @@ class Prior:
         content = self.to_dict()
         # Flow style None writes the innermost lists and mappings on one line each.
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
-        return str(yaml.safe_dump(content, allow_unicode=True, **style))
+        # Some characters count as line breaks in YAML and are only safe when escaped.
+        plain = not any(c in name for name in self.inputs for c in "\x85\u2028\u2029")
+        return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 
 
 def _parse_yaml(text: str) -> Any:

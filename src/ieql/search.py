@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ieql.selection import Front
+from ieql.training.archive import Archive
 from ieql.training.island import Finds, Settings, Training, constant, run_island
 from ieql.training.task import Task
 
@@ -46,7 +47,7 @@ class Budget:
 class Result:
     """What a search has found, also when it was interrupted."""
 
-    fronts: list[Front]
+    archives: list[Archive]
     n_trainings: int = 0
     interrupted: bool = False
     reason: str = ""
@@ -55,6 +56,11 @@ class Result:
     """For each target the complexity of the most complex equation met."""
     best: list[tuple[float, int]] = field(default_factory=list)
     """For each target the best error and the number of trainings after which it was reached."""
+
+    @property
+    def fronts(self) -> list[Front]:
+        """The Pareto front of each target."""
+        return [archive.front for archive in self.archives]
 
 
 def search(
@@ -94,7 +100,7 @@ def search(
     start = time.time() if start is None else start
     deadline = budget.deadline(start)
     settings = settings or Settings()
-    result = Result([_first_front(task) for task in tasks])
+    result = Result([_first_archive(task) for task in tasks])
     result.best = [(_best(front), 0) for front in result.fronts]
     result.largest = [0.0] * len(tasks)
     try:
@@ -115,10 +121,10 @@ def search(
     return result
 
 
-def _first_front(task: Task) -> Front:
-    """Every front starts with the mean predictor, so that there is always an equation."""
+def _first_archive(task: Task) -> Archive:
+    """Every archive starts with the mean predictor, so that there is always an equation."""
     mean = constant(task)
-    return Front([mean] if mean is not None else [])
+    return Archive([mean] if mean is not None else [])
 
 
 def _best(front: Front) -> float:
@@ -154,7 +160,7 @@ def _run_round(
         (
             key,
             run_island,
-            (tasks[key[0]], trainings, result.fronts[key[0]].candidates, settings, deadline),
+            (tasks[key[0]], trainings, result.archives[key[0]].shared(), settings, deadline),
         )
         for key, trainings in rounds.items()
     )
@@ -165,7 +171,8 @@ def _run_round(
     finally:
         # Also what arrived before an interrupt is kept.
         for key in sorted(finds):
-            result.fronts[key[0]].merge(finds[key].candidates)
+            for candidate in finds[key].candidates:
+                result.archives[key[0]].add(candidate)
             result.n_trainings += finds[key].n_trainings
             result.largest[key[0]] = max(result.largest[key[0]], finds[key].largest)
     for target, front in enumerate(result.fronts):

@@ -18,7 +18,7 @@ from ieql.errors import IeqlError, nearest
 if TYPE_CHECKING:
     from ieql.equations.expression import Expression
 
-__all__ = ["CRITERIA", "Candidate", "Front", "scores", "select"]
+__all__ = ["CRITERIA", "Candidate", "Front", "scores", "select", "thinned"]
 
 CRITERIA = ("V_int", "V_int-S", "V_int&ex")
 
@@ -117,6 +117,23 @@ class Front:
 
     def __repr__(self) -> str:
         return f"<Front of {len(self)} candidates>"
+
+
+def thinned(candidates: Iterable[Candidate], tolerance: float = 0.01) -> list[Candidate]:
+    """Leave out what is hardly better than something simpler.
+
+    A candidate stays if, against every simpler one that stays, its validation error, or its
+    extrapolation error where there is one, is lower by more than `tolerance`.
+    """
+    kept: list[Candidate] = []
+    for c in sorted(candidates, key=lambda c: (c.complexity, c.rmse_validation)):
+        if all(
+            c.rmse_validation < (1.0 - tolerance) * k.rmse_validation
+            or c.rmse_extrapolation < (1.0 - tolerance) * k.rmse_extrapolation
+            for k in kept
+        ):
+            kept.append(c)
+    return kept
 
 
 def _objectives(candidate: Candidate) -> Objectives:

@@ -230,7 +230,7 @@ def _apply(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
             below = b[i] if b[i] != 0.0 else np.nan
             y[i] = a[i] / below
             da[i] = 1.0 / below
-            db[i] = -a[i] / (below * below)
+            db[i] = -y[i] / below
 
 
 @_exact

@@ -166,29 +166,50 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
 
 
 def readable(expression: Expression, sample: Sample) -> Expression:
-    """Give each constant the fewest digits that its uncertainty allows.
+    """Give each constant the fewest digits that its uncertainty allows; equal ones become equal.
 
     A constant moves by at most two of the errors it would have if all others were known, and all
     together may raise the training error by no more than its own uncertainty.
     """
     error, A, free = _curvature(expression, sample)
-    theta = expression.constants()
     n = max(len(sample), 1)
-    alone = np.zeros_like(theta)
-    with np.errstate(all="ignore"):
-        alone[free] = np.sqrt(error / (n * np.maximum(A.diagonal(), 1e-300)))
     # Two units of N·Δ(mse)/mse per constant: what AIC would pay for it.
     limit = error * (1.0 + 2.0 * len(free) / n) + (EXACT * sample.spread()) ** 2
-    for part in (2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001):
-        tolerance = np.maximum(part * alone, EXACT * np.abs(theta))
-        shorter = np.array(
-            [shortest(t, tol) for t, tol in zip(theta, tolerance, strict=True)]
-        )
-        trial = expression.with_constants(shorter)
-        rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
-        if rmse**2 <= limit:
-            return trial.canonical()
+    precision = np.zeros(len(expression.constants()))
+    precision[free] = n * A.diagonal() / max(error, 1e-300)
+    for tie in (True, False):
+        theta = expression.constants()
+        if tie:
+            theta = _tied(expression, theta, precision)
+        for part in (2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001):
+            with np.errstate(divide="ignore"):
+                tolerance = np.where(precision > 0, part / np.sqrt(precision), 0.0)
+            tolerance = np.maximum(tolerance, EXACT * np.abs(theta))
+            for value in np.unique(theta):
+                tolerance[theta == value] = tolerance[theta == value].min()
+            shorter = np.array([shortest(t, tol) for t, tol in zip(theta, tolerance, strict=True)])
+            trial = expression.with_constants(shorter)
+            rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
+            if rmse**2 <= limit:
+                return trial.canonical()
     return expression
+
+
+def _tied(expression: Expression, theta: Array, precision: Array) -> Array:
+    """Weights of one sum that agree within their errors get their common mean."""
+    theta = theta.copy()
+    start = 0
+    for s in expression.sums:
+        places = [start + 1 + j for j in range(len(s.weights)) if precision[start + 1 + j] > 0]
+        for i, a in enumerate(places):
+            for b in places[i + 1 :]:
+                together = precision[a] + precision[b]
+                apart = (theta[a] - theta[b]) ** 2 * precision[a] * precision[b] / together
+                if theta[a] != theta[b] and apart < 9.0:
+                    mean = (precision[a] * theta[a] + precision[b] * theta[b]) / together
+                    theta[[a, b]] = mean
+        start += 1 + len(s.weights)
+    return theta
 
 
 def shortest(value: float, tolerance: float) -> float:

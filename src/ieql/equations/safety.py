@@ -6,6 +6,8 @@ that leaves the domain at any sampled point never reaches the front.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,10 @@ __all__ = ["is_safe", "positive_denominators", "worst_points"]
 
 Array = NDArray[np.float64]
 MARGIN = 1e-4
-"""A logarithm's argument or a denominator must stay this part of its largest value above zero."""
+"""A logarithm's argument or a denominator must stay this part of its largest value above zero.
+
+Alike for the edges of other domains: a part of the distance from the edge to the farthest value.
+"""
 
 
 def is_safe(
@@ -48,12 +53,16 @@ def is_safe(
     if not singular:
         return True
     lows, highs = program.argument_ranges(XT)
-    for k, (low, high, closed) in singular:
-        margin = 0.0 if closed else MARGIN * (highs[k] - low)
-        inside = lows[k] >= low if closed else lows[k] - low > margin
-        if not (inside and highs[k] < high):
-            return False
-    return True
+    return all(_is_inside(lows[k], highs[k], *domain) for k, domain in singular)
+
+
+def _is_inside(least: float, greatest: float, low: float, high: float, closed: bool) -> bool:
+    """Whether a range lies in a domain, away from its edges unless it is closed; NaN does not."""
+    if closed:
+        return bool(low <= least and greatest < high)
+    above = low == -math.inf or least - low > MARGIN * (greatest - low)
+    below = high == math.inf or high - greatest > MARGIN * (high - least)
+    return bool(least <= greatest and above and below)
 
 
 def _sum_domains(expression: Expression) -> list[tuple[float, float, bool] | None]:
@@ -91,9 +100,11 @@ def worst_points(expression: Expression, XT: Array, lower: Array, upper: Array, 
     rng = np.random.default_rng(seed)
     domains = _sum_domains(expression)[: -len(expression.outputs)]
     values = [z for args in expression.arguments(XT.T) for z in args]
-    nearest = [
-        np.argsort(z - d[0])[:8] for z, d in zip(values, domains, strict=True) if d is not None
-    ]
+    nearest = []
+    for z, domain in zip(values, domains, strict=True):
+        if domain is not None:
+            nearest += [np.argsort(z)[:8]] if domain[0] > -math.inf else []
+            nearest += [np.argsort(-z)[:8]] if domain[1] < math.inf else []
     if not nearest:
         return XT[:, :0]
     centres = XT[:, np.unique(np.concatenate(nearest))]

@@ -59,8 +59,10 @@ def _gauged(builder: Builder, node: Node, args: tuple[Sum, ...]) -> Sum:
     ):
         return builder.apply(node.unit, *args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
-    if name == "square" and args[0].weights[0] < 0:
-        sizes[0] = -sizes[0]
+    for a in {"square": (0,), "mul": (0, 1), "div": (0,)}.get(name, ()):
+        # Signs go the same way: (-x)·(-y) is x·y.
+        if args[a].weights and args[a].weights[0] < 0:
+            sizes[a] = -sizes[a]
     scaled = [a.scaled(1.0 / size) for a, size in zip(args, sizes, strict=True)]
     result = builder.apply(node.unit, *(_exact_one(a) for a in scaled))
     if name == "log":

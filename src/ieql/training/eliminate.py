@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.expression import Expression
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import Program, free_constants
 from ieql.equations.simplify import gauge
 from ieql.prior import Prior
 from ieql.sample import Sample
 
-__all__ = ["EliminationSettings", "State", "eliminate", "fitted"]
+__all__ = ["EliminationSettings", "State", "drop_unneeded", "eliminate", "fitted"]
 
 Array = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ def _smaller(
     )
     if not (np.isfinite(error) and np.all(np.isfinite(A))):
         return None
-    inverse = np.linalg.inv(A + 1e-7 * np.diag(A.diagonal() + A.diagonal().mean()))
+    inverse = _inverse(A)
     cost = _weight_costs(state.expression, prior)[free]
     weights = np.flatnonzero(cost > 0)
     saliency = theta[free[weights]] ** 2 / np.maximum(inverse[weights, weights], 1e-300)
@@ -105,6 +106,86 @@ def _smaller(
         for k in range(min(settings.trials, len(order)))
     ]
     return min((t for t in trials if t is not None), key=lambda t: t.error, default=None)
+
+
+def drop_unneeded(state: State, sample: Sample, prior: Prior) -> State:
+    """Cut what the data do not ask for (BIC on the given rows): units first, then constants."""
+    return _drop_constants(_straighten(state, sample, prior), sample, prior)
+
+
+def _straighten(state: State, sample: Sample, prior: Prior) -> State:
+    """Replace units that are nearly straight lines on the data by straight lines."""
+    n = len(sample)
+    k = 0
+    while k < len(state.expression.nodes):
+        node = state.expression.nodes[k]
+        if node.unit.arity == 1:
+            z = state.expression.arguments(sample.XT.T)[k][0]
+            y = node.unit(z)
+            slope, bias = np.polyfit(z, y, 1) if np.ptp(z) > 0 else (0.0, float(y.mean()))
+            if np.var(y - slope * z - bias) < 0.05 * np.var(y):
+                line = node.args[0].scaled(float(slope)).plus(Sum(float(bias)))
+                trial = fitted(_with_line(state.expression, k, line), sample, 10)
+                if (
+                    trial is not None
+                    and trial.error < n ** (2.0 / n) * state.error
+                    and trial.expression.is_allowed(prior)
+                ):
+                    state, k = trial, 0
+                    continue
+        k += 1
+    return state
+
+
+def _with_line(expression: Expression, k: int, line: Sum) -> Expression:
+    """The expression with node k replaced by a sum of its sources."""
+    builder = Builder(expression.names)
+    values = [builder.input(i) for i in range(len(expression.names))]
+    for j, node in enumerate(expression.nodes):
+        if j == k:
+            values.append(translate(line, values))
+        else:
+            values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
+    return builder.expression(*(translate(s, values) for s in expression.outputs))
+
+
+def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
+    n = len(sample)
+    limit = n ** (1.0 / n)
+    settings = EliminationSettings(relax=0.0)
+    while True:
+        free = free_constants(state.expression)
+        theta = state.expression.constants()
+        error, A, _ = state.program.normal_equations(
+            sample.XT, sample.y, sample.weight, theta, free
+        )
+        if len(free) <= 1 or not (np.isfinite(error) and np.all(np.isfinite(A))):
+            return state
+        inverse = _inverse(A)
+        saliency = theta[free] ** 2 / np.maximum(inverse.diagonal(), 1e-300)
+        for k in np.argsort(saliency)[:2]:
+            # Far above the limit a trial would be in vain: the saliency is a good guess.
+            if saliency[k] > 4.0 * (limit - 1.0) * error:
+                return state
+            chosen = np.array([k], dtype=np.intp)
+            smaller = _without(state, chosen, free, inverse, sample, settings)
+            if (
+                smaller is not None
+                and smaller.error < limit * error
+                and smaller.expression.is_allowed(prior)
+            ):
+                state = smaller
+                break
+        else:
+            return state
+
+
+def _inverse(A: Array) -> Array:
+    """Inverse of a Gauss-Newton matrix that may be close to singular."""
+    size = np.sqrt(np.maximum(A.diagonal(), 1e-300))
+    return np.asarray(
+        np.linalg.inv(A / np.outer(size, size) + 1e-9 * np.eye(len(A))) / np.outer(size, size)
+    )
 
 
 def _without(

@@ -15,8 +15,10 @@ import numpy as np
 
 from ieql.equations.expression import Expression, Sum
 from ieql.sample import Sample
-from ieql.selection import Candidate, Front
+from ieql.selection import Candidate
+from ieql.training.archive import Archive, knees
 from ieql.training.eliminate import EliminationSettings, State, eliminate, fitted
+from ieql.training.grow import GrowSettings, grow
 from ieql.training.path import (
     PathSettings,
     cut,
@@ -36,6 +38,9 @@ class Settings:
 
     path: PathSettings = field(default_factory=PathSettings)
     elimination: EliminationSettings = field(default_factory=EliminationSettings)
+    grow: GrowSettings = field(default_factory=GrowSettings)
+    growth: float = 0.7
+    """Share of trainings that grow an equation of the archive; the others are paths."""
     rows: int = 800
     """Rows for elimination."""
     strict_steps: int = 10
@@ -43,8 +48,6 @@ class Settings:
     final_rows: int = 2500
     final_steps: int = 20
     """Rows and steps of the refit of what reaches the front."""
-    progress: float = 0.99
-    """To enter the front an equation must beat every simpler one by this factor."""
     regrow: float = 0.5
     """Share of trainings that start from an equation of the front."""
     warm_up_regrown: int = 6
@@ -72,7 +75,7 @@ class Finds:
     """What an island brings home from a round."""
 
     candidates: list[Candidate]
-    """What is on the island's front and was not there before."""
+    """What entered the island's archive."""
     n_trainings: int = 0
     largest: float = 0.0
     """Complexity of the most complex equation met: the scale for the selection criteria."""
@@ -81,29 +84,25 @@ class Finds:
 def run_island(
     task: Task,
     trainings: list[Training],
-    front: tuple[Candidate, ...],
+    known: tuple[Candidate, ...],
     settings: Settings,
     deadline: float,
 ) -> Finds:
-    """Run trainings one after the other from a given front, until the deadline at most."""
+    """Run trainings one after the other from an archive, until the deadline at most."""
     from threadpoolctl import threadpool_limits
 
-    own = Front(front)
+    archive = Archive(known)
     finds = Finds([])
     # One BLAS thread per process: the processes are what runs in parallel.
     with threadpool_limits(limits=1):
         for training in trainings:
-            for state in train(task, own, training.seed, settings):
-                finds.largest = max(finds.largest, state.complexity)
-                if state.candidate is not None and own.add(state.candidate):
-                    finds.candidates.append(state.candidate)
+            for found in train(task, archive, training.seed, settings):
+                finds.largest = max(finds.largest, found.complexity)
+                if found.candidate is not None and archive.add(found.candidate):
+                    finds.candidates.append(found.candidate)
                 if time.time() > deadline:
-                    break
-            if time.time() > deadline:
-                break
+                    return finds
             finds.n_trainings += 1
-    kept = {id(c) for c in own}
-    finds.candidates = [c for c in finds.candidates if id(c) in kept]
     return finds
 
 
@@ -115,68 +114,78 @@ class Found:
     candidate: Candidate | None = None
 
 
-def train(task: Task, front: Front, seed: tuple[int, ...], settings: Settings) -> Iterator[Found]:
-    """One training, a pure function of (task, front, seed, settings).
+def train(
+    task: Task, archive: Archive, seed: tuple[int, ...], settings: Settings
+) -> Iterator[Found]:
+    """One training, a pure function of (task, archive, seed, settings).
 
     Yields what is found as it is found; candidates are safe in the domain and permitted.
     """
     rng = np.random.default_rng(seed)
-    sparse = _dense_part(task, front, rng, settings)
+    if rng.random() < settings.growth:
+        states = grow(task, archive, rng, settings.grow)
+    else:
+        states = path(task, archive, rng, settings)
+    final = task.train.draw(settings.final_rows, rng)
+    for state in states:
+        complexity = state.expression.complexity(task.prior)
+        yield Found(complexity, _judged(task, archive, state, complexity, final, settings))
+
+
+def path(
+    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings
+) -> Iterator[State]:
+    """A dense network, fresh or grown from the archive, trained and eliminated."""
+    sparse = _dense_part(task, archive, rng, settings)
     if sparse is None:
         return
     sample = task.train.draw(settings.rows, rng)
-    final = task.train.draw(settings.final_rows, rng)
-    best = min((c.rmse_train for c in front), default=np.inf)
+    best = archive.best()
     for number, state in enumerate(eliminate(sparse, sample, task.prior, settings.elimination)):
         if number == 0 and np.sqrt(state.error) > settings.abandon * best:
             return
-        complexity = state.expression.complexity(task.prior)
-        candidate = _judged(task, front, state, complexity, sample, final, settings)
-        yield Found(complexity, candidate)
+        if archive.would_accept(
+            state.expression,
+            state.expression.complexity(task.prior),
+            0.9 * float(np.sqrt(state.error)),
+        ):
+            # So far singular units were relaxed; what counts is the honest error.
+            strict = fitted(state.expression, sample, settings.strict_steps)
+            if strict is not None:
+                yield strict
 
 
 def _judged(
     task: Task,
-    front: Front,
+    archive: Archive,
     state: State,
     complexity: float,
-    sample: Sample,
     final: Sample,
     settings: Settings,
 ) -> Candidate | None:
-    """The candidate of a state if it may enter the front: ever more work for ever fewer."""
-    # The honest refit may lower the error a little; what it extrapolates to is not known yet.
-    unknown = float("nan") if task.extrapolation is None else 0.0
-    if not front.would_accept(complexity, 0.9 * float(np.sqrt(state.error)), unknown):
+    """The candidate of a state if the archive would keep it, refitted on more rows."""
+    error = float(np.sqrt(state.error))
+    if not archive.would_accept(state.expression, complexity, 0.98 * error):
         return None
-    strict = fitted(state.expression, sample, settings.strict_steps)
-    if strict is None:
+    if not state.expression.is_allowed(task.prior):
         return None
-    error = task.validation.rmse(strict.program.evaluate(task.validation.XT))
-    outside = task.extrapolation
-    error_outside = (
-        float("nan")
-        if outside is None
-        else outside.rmse(strict.program.evaluate(outside.XT)) / settings.progress
-    )
-    if not front.would_accept(complexity, error / settings.progress, error_outside):
-        return None
-    strict = fitted(strict.expression, final, settings.final_steps)
+    strict = fitted(state.expression, final, settings.final_steps)
     return None if strict is None else task.candidate(strict.expression, strict.program)
 
 
 def _dense_part(
-    task: Task, front: Front, rng: np.random.Generator, settings: Settings
+    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings
 ) -> Expression | None:
-    starts = [c.expression for c in front if c.expression.nodes]
+    starts = [c.expression for c in knees(archive.front) if c.expression.nodes]
     if starts and rng.random() < settings.regrow:
         # The most accurate ones are tried most often.
         k = int(len(starts) * (1.0 - rng.random() ** 2))
         expression = cut(starts[min(k, len(starts) - 1)], rng)
-        network, W = embed(expression, task.prior, rng, settings.path)
+        network, W = embed(task.to_dense(expression), task.prior, rng, settings.path)
         warm_up = settings.warm_up_regrown
     else:
         network = random_network(task.prior, task.names, rng, task.layers, task.copies)
         W = random_weights(network, rng, settings.path)
         warm_up = settings.path.warm_up
-    return train_dense(*task.dense, network, W, rng, settings.path, warm_up)
+    sparse = train_dense(*task.dense, network, W, rng, settings.path, warm_up)
+    return None if sparse is None else task.from_dense(sparse)

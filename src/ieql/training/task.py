@@ -31,7 +31,12 @@ class Task:
     prior : Prior
         Expert knowledge.
     train, validation : Sample
-        Inputs scaled to [-1, 1] on the training data, target z-scored.
+        Inputs and target divided by their scales but not shifted: in the user's own offsets true
+        zeros are zeros, and an equation has fewer constants.
+    centre, half : array (inputs,)
+        Middle and half range of the inputs, for dense networks, which like [-1, 1] better.
+    mean : float
+        Mean of the target.
     domain : array (inputs, points)
         Points of the declared domain, scaled alike, where every equation must be safe.
     extrapolation : Sample or None
@@ -46,6 +51,9 @@ class Task:
     prior: Prior
     train: Sample
     validation: Sample
+    centre: Array
+    half: Array
+    mean: float
     domain: Array
     extrapolation: Sample | None = None
     layers: int | None = None
@@ -54,14 +62,26 @@ class Task:
 
     @cached_property
     def dense(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]:
-        """The training rows in single precision for dense networks; weights if they differ."""
+        """The training rows for dense networks: inputs in [-1, 1], target with mean zero.
+
+        In single precision, and with weights only if they differ.
+        """
         weight = self.train.weight
         uniform = bool(np.all(weight == weight[0]))
         return (
-            self.train.XT.astype(np.float32),
-            self.train.y.astype(np.float32),
+            ((self.train.XT - self.centre[:, None]) / self.half[:, None]).astype(np.float32),
+            (self.train.y - self.mean).astype(np.float32),
             None if uniform else (weight / weight.mean()).astype(np.float32),
         )
+
+    def from_dense(self, expression: Expression) -> Expression:
+        """An expression of the dense networks' coordinates in those of the task."""
+        return expression.rescaled(self.centre, self.half, self.mean, 1.0).canonical()
+
+    def to_dense(self, expression: Expression) -> Expression:
+        """The inverse of `from_dense`."""
+        offset, scale = -self.centre / self.half, 1.0 / self.half
+        return expression.rescaled(offset, scale, -self.mean, 1.0).canonical()
 
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
         """Measure an expression; None if the prior forbids it or it is not safe in the domain."""

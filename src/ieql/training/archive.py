@@ -1,0 +1,110 @@
+"""The archive: what the search remembers beyond the front, so that it does not get stuck.
+
+Candidates are kept in cells by complexity and by the set of unit types at the output; the best few
+of a cell stay. Two equations of equal size that are built differently do not push each other out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ieql.equations.expression import Expression
+from ieql.selection import Candidate, Front
+
+__all__ = ["Archive", "knees"]
+
+PER_CELL = 2
+MAX_SIZE = 400
+Cell = tuple[int, frozenset[str]]
+
+
+def cell(expression: Expression, complexity: float) -> Cell:
+    """The cell of an expression: rounded complexity, and the units that feed the output."""
+    types = frozenset(expression.source_name(i) for s in expression.outputs for i in s.sources)
+    return round(complexity), types
+
+
+class Archive:
+    """Candidates by cell, and the Pareto front of all of them."""
+
+    def __init__(self, candidates: Iterable[Candidate] = ()) -> None:
+        self._cells: dict[Cell, list[Candidate]] = {}
+        self.front = Front()
+        for c in candidates:
+            self.add(c)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        for members in self._cells.values():
+            yield from members
+
+    def __len__(self) -> int:
+        return sum(len(members) for members in self._cells.values())
+
+    def would_accept(self, expression: Expression, complexity: float, rmse_train: float) -> bool:
+        """Whether a candidate with this training error would be kept."""
+        members = self._cells.get(cell(expression, complexity), [])
+        return len(members) < PER_CELL or rmse_train < max(c.rmse_train for c in members)
+
+    def add(self, candidate: Candidate) -> bool:
+        """Keep a candidate if it is among the best of its cell or on the front; True if kept."""
+        if not math.isfinite(candidate.rmse_validation + candidate.rmse_train):
+            return False
+        on_front = self.front.add(candidate)
+        members = self._cells.setdefault(cell(candidate.expression, candidate.complexity), [])
+        if any(_alike(candidate, c) for c in members):
+            return on_front
+        members.append(candidate)
+        members.sort(key=lambda c: c.rmse_train)
+        dropped = members[PER_CELL:]
+        del members[PER_CELL:]
+        return on_front or candidate not in dropped
+
+    def best(self) -> float:
+        """Least training error of all members."""
+        return min((c.rmse_train for c in self), default=math.inf)
+
+    def parent(self, rng: np.random.Generator) -> Candidate:
+        """Draw a candidate to start from: half of the time from the front, else from any cell."""
+        front = knees(self.front)
+        if rng.random() < 0.5 or not self._cells:
+            # The more accurate ones are drawn more often.
+            k = int(len(front) * (1.0 - rng.random() ** 2))
+            return front[min(k, len(front) - 1)]
+        # Cells that are far worse than a simpler one are hardly worth a visit.
+        members = [c for c in self if c.rmse_train < 2.0 * _bound(front, c.complexity)]
+        return members[int(rng.integers(len(members)))] if members else front[-1]
+
+    def shared(self) -> tuple[Candidate, ...]:
+        """What is handed to other islands: the front and the most accurate members."""
+        chosen = sorted(self, key=lambda c: (c.rmse_train, c.complexity))[:MAX_SIZE]
+        known = {id(c) for c in chosen}
+        return (*(c for c in self.front if id(c) not in known), *chosen)
+
+
+def _alike(a: Candidate, b: Candidate) -> bool:
+    return a.n_parameters == b.n_parameters and math.isclose(
+        a.rmse_train, b.rmse_train, rel_tol=1e-6
+    )
+
+
+def knees(front: Front, gain: float = 0.97) -> list[Candidate]:
+    """Members of a front that pay for themselves: each unit of complexity lowers the error.
+
+    At the noise a front goes on with equations that are hardly better than simpler ones; they are
+    no good parents.
+    """
+    kept: list[Candidate] = []
+    for c in sorted(front, key=lambda c: (c.complexity, c.rmse_train)):
+        if all(
+            c.rmse_train < k.rmse_train * gain ** max(c.complexity - k.complexity, 1.0)
+            for k in kept
+        ):
+            kept.append(c)
+    return kept
+
+
+def _bound(front: list[Candidate], complexity: float) -> float:
+    return min((c.rmse_train for c in front if c.complexity <= complexity), default=math.inf)

@@ -1,0 +1,315 @@
+"""Growth: sparse equations are grown, rewired and cut as graphs, every constant refitted each time.
+
+The gain of a new connection is known before it is made (matching pursuit in the tangent space): let
+d_a = ∂F/∂z_a be the sensitivity of the output to an argument, φ a unit of the bank, Q an orthonormal
+basis of the Jacobian's columns and r⊥ the residual outside their span. Adding w·φ to the argument
+lowers the squared error by (r⊥·v)² / (‖v‖² - ‖Qᵀv‖²) with v = d_a φ, to first order. Thousands of
+connections are screened by a few matrix products; the most promising are refitted in earnest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Sum
+from ieql.prior import Prior
+from ieql.sample import Sample
+from ieql.training.archive import Archive
+from ieql.training.bank import Bank, make_bank
+from ieql.training.eliminate import State, drop_unneeded, fitted
+from ieql.training.task import Task
+
+__all__ = ["GrowSettings", "grow"]
+
+Array = NDArray[np.float64]
+Proposal = Callable[[], Expression]
+"""A change of an equation, made only when it is tried."""
+SIZES = (2.0, 4.0, np.inf)
+"""Complexity of an entry up to which it counts as simple, as medium, and at all."""
+
+
+@dataclass(frozen=True)
+class GrowSettings:
+    """Numbers of the growth; the defaults are those of the lab notebook."""
+
+    rows: int = 384
+    moves: int = 6
+    steps: int = 20
+    price: float = 0.15
+    """What a unit of complexity must lower the logarithm of the mean squared error by."""
+    trimmed: int = 4
+    """Children per move that are cut down before they are judged."""
+    others: int = 6
+    """Equations of the archive whose units are offered as grafts."""
+
+
+def grow(
+    task: Task, archive: Archive, rng: np.random.Generator, settings: GrowSettings
+) -> Iterator[State]:
+    """Start from a parent of the archive, make moves, and yield every refitted child.
+
+    A pure function of (task, archive, state of rng, settings).
+    """
+    sample = task.train.draw(settings.rows, rng)
+    parent = archive.parent(rng)
+    state = fitted(parent.expression, sample, settings.steps)
+    for _ in range(settings.moves):
+        if state is None:
+            return
+        old = _score(state, task.prior, settings)
+        best, best_score = None, np.inf
+        for number, child in enumerate(_children(task, archive, state, sample, rng, settings)):
+            if number < settings.trimmed:
+                child = drop_unneeded(child, sample, task.prior)
+            yield child
+            score = _score(child, task.prior, settings)
+            if score < best_score:
+                best, best_score = child, score
+        if best is None or best_score >= old:
+            return
+        state = best
+
+
+def _score(state: State, prior: Prior, settings: GrowSettings) -> float:
+    """Error against complexity: each unit of complexity has to pay for itself."""
+    complexity = state.expression.complexity(prior)
+    return float(np.log(state.error + 1e-300) + settings.price * complexity)
+
+
+def _children(
+    task: Task,
+    archive: Archive,
+    state: State,
+    sample: Sample,
+    rng: np.random.Generator,
+    settings: GrowSettings,
+) -> list[State]:
+    """The most promising changes of a state, refitted, the best by `_score` first."""
+    others = list(archive)
+    picks = rng.choice(len(others), size=min(settings.others, len(others)), replace=False)
+    bank = make_bank(
+        task.prior, sample.XT, state.expression, [others[int(k)].expression for k in picks], rng
+    )
+    screen = _Screen(state, sample, bank, task.prior)
+    proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
+    proposals += _retyped(state.expression, task.prior, rng, 2)
+    children = []
+    seen: set[Expression] = {state.expression}
+    for proposal in proposals:
+        expression = proposal()
+        if expression in seen or not expression.is_allowed(task.prior):
+            continue
+        seen.add(expression)
+        child = fitted(expression, sample, settings.steps)
+        if child is not None and child.error < 4.0 * state.error:
+            children.append(child)
+    children.sort(key=lambda c: _score(c, task.prior, settings))
+    return children
+
+
+class _Screen:
+    """First-order gains of all connections between a bank and the arguments of a state."""
+
+    def __init__(self, state: State, sample: Sample, bank: Bank, prior: Prior) -> None:
+        self.expression = e = state.expression
+        self.bank = bank
+        self.prior = prior
+        program = state.program
+        root = np.sqrt(sample.weight / sample.weight.sum())
+        # The derivative by a bias is the sensitivity of its sum.
+        biases = np.array(_bias_places(e), dtype=np.int64)
+        value, self.D = program.jacobian(sample.XT, free=biases)
+        _, J = program.jacobian(sample.XT)
+        self.D = np.where(np.isfinite(self.D), self.D, 0.0) * root
+        J = np.where(np.isfinite(J), J, 0.0) * root
+        self.residual = (sample.y - value) * root
+        self.Q = np.linalg.qr((J / (np.linalg.norm(J, axis=1, keepdims=True) + 1e-300)).T)[0]
+        self.outside = self.residual - self.Q @ (self.Q.T @ self.residual)
+        self.Z = _sum_values(e, sample.XT)
+        self.squares = bank.values**2
+        self.places = [
+            (k, a) for k, n in enumerate(e.nodes) for a in range(len(n.args))
+        ] + [(len(e.nodes), 0)]
+        self.masks = [self._mask(k, a) for k, a in self.places]
+
+    def _mask(self, k: int, a: int) -> NDArray[np.bool_]:
+        """Which entries may enter this argument: permitted, and not depending on it."""
+        e, bank = self.expression, self.bank
+        outer = e.nodes[k].unit.name if k < len(e.nodes) else "output"
+        kinds = {kind: kind == "input" or self.prior.allows(outer, a, kind) for kind in bank.kinds}
+        mask = np.array([kinds[kind] for kind in bank.kinds]) & (bank.latest < k)
+        for i, name in enumerate(e.names):
+            mask[i] &= self.prior.allows_input(outer, a, name)
+        return mask
+
+    def additions(self, n: int) -> list[Proposal]:
+        """Add w·φ to an argument."""
+        return self._pursuit(n, self.D, self._added)
+
+    def factors(self, n: int) -> list[Proposal]:
+        """Multiply or divide an argument by 1 + w·φ."""
+        names = [u for u in ("mul", "div") if u in self.prior.units]
+        if not names:
+            return []
+        return self._pursuit(n, self.D * self.Z, self._multiplied)
+
+    def _pursuit(
+        self,
+        n: int,
+        D: Array,
+        make: Callable[[int, int, float], Proposal],
+    ) -> list[Proposal]:
+        gains, weights = [], []
+        for s, mask in enumerate(self.masks):
+            d = D[s]
+            along = self.bank.values @ (d * self.outside)
+            size = self.squares @ (d * d)
+            inside = self.bank.values @ (self.Q * d[:, None])
+            rest = size - np.einsum("ij,ij->i", inside, inside)
+            gain = np.where(mask & (rest > 1e-6 * size), along**2 / np.maximum(rest, 1e-300), 0.0)
+            gains.append(gain)
+            weights.append(along / np.maximum(rest, 1e-300))
+        best = self._best_of_each_size(np.array(gains), n, 0.0)
+        return [make(s, k, float(weights[s][k])) for s, k in best]
+
+    def _best_of_each_size(self, gains: Array, n: int, least: float) -> list[tuple[int, int]]:
+        """The places (argument, entry) of the n largest gains among simple, medium, all entries.
+
+        By gain alone elaborate entries would always win; what is simple and nearly as good is
+        what leads to equations.
+        """
+        chosen: list[tuple[int, int]] = []
+        for limit in SIZES:
+            allowed = np.where(self.bank.costs <= limit, gains, -np.inf)
+            taken = 0
+            for place in np.argsort(allowed, axis=None)[::-1][: 6 * n]:
+                s, k = np.unravel_index(place, gains.shape)
+                pair = (int(s), int(k))
+                if not allowed[s, k] > least or taken == n:
+                    break
+                if pair not in chosen:
+                    chosen.append(pair)
+                    taken += 1
+        return chosen
+
+    def replacements(self, n: int) -> list[Proposal]:
+        """Replace a whole argument by α φ + δ: least squares on the target d_a z_a + r."""
+        total = float(self.residual @ self.residual)
+        gains, alphas, deltas = [], [], []
+        for s, mask in enumerate(self.masks):
+            d = self.D[s]
+            target = d * self.Z[s] + self.residual
+            a0, t0 = float(d @ d), float(d @ target)
+            a1, a2 = self.bank.values @ (d * d), self.squares @ (d * d)
+            t1 = self.bank.values @ (d * target)
+            det = a0 * a2 - a1 * a1
+            good = mask & (det > 1e-9 * a0 * a2)
+            safe = np.where(good, det, 1.0)
+            alpha = (a0 * t1 - a1 * t0) / safe
+            delta = (a2 * t0 - a1 * t1) / safe
+            error = float(target @ target) - alpha * t1 - delta * t0
+            gains.append(np.where(good, total - error, -np.inf))
+            alphas.append(alpha)
+            deltas.append(delta)
+        # A replacement may lose a little at first: the refit brings it back.
+        best = self._best_of_each_size(np.array(gains), n, -3.0 * total)
+        return [self._replaced(s, k, float(alphas[s][k]), float(deltas[s][k])) for s, k in best]
+
+    # --- making the children -------------------------------------------------------------------
+
+    def _added(self, s: int, entry: int, weight: float) -> Proposal:
+        return lambda: self._rebuilt(
+            s, lambda old, phi, _: old.plus(phi.scaled(weight)), entry
+        )
+
+    def _replaced(
+        self, s: int, entry: int, alpha: float, delta: float
+    ) -> Proposal:
+        return lambda: self._rebuilt(
+            s, lambda old, phi, _: phi.scaled(alpha).plus(Sum(delta)), entry
+        )
+
+    def _multiplied(self, s: int, entry: int, weight: float) -> Proposal:
+        def change(old: Sum, phi: Sum, builder: Builder) -> Sum:
+            factor = phi.scaled(weight).plus(Sum(1.0))
+            if "mul" in self.prior.units:
+                return builder.apply(self.prior.unit("mul"), old, factor)
+            return builder.apply(
+                self.prior.unit("div"), old, phi.scaled(-weight).plus(Sum(1.0))
+            )
+
+        return lambda: self._rebuilt(s, change, entry)
+
+    def _rebuilt(
+        self, s: int, change: Callable[[Sum, Sum, Builder], Sum], entry: int
+    ) -> Expression:
+        """The expression with sum s changed by a function of the old sum and a bank entry."""
+        e = self.expression
+        builder = Builder(e.names)
+        values = [builder.input(i) for i in range(len(e.names))]
+        d = len(values)
+        number = 0
+        for node in e.nodes:
+            args = []
+            for a in node.args:
+                new = translate(a, values)
+                if number == s:
+                    new = change(new, self.bank.build(entry, builder, values[d:]), builder)
+                args.append(new)
+                number += 1
+            values.append(builder.apply(node.unit, *args))
+        output = translate(e.outputs[0], values)
+        if number == s:
+            output = change(output, self.bank.build(entry, builder, values[d:]), builder)
+        return builder.expression(output)
+
+
+def _bias_places(expression: Expression) -> list[int]:
+    places, at = [], 0
+    for s in expression.sums:
+        places.append(at)
+        at += 1 + len(s.weights)
+    return places
+
+
+def _sum_values(expression: Expression, XT: Array) -> Array:
+    rows = [z for args in expression.arguments(XT.T) for z in args]
+    rows.append(expression.evaluate(XT.T)[:, 0])
+    return np.array(rows)
+
+
+def _retyped(
+    expression: Expression, prior: Prior, rng: np.random.Generator, n: int
+) -> list[Proposal]:
+    """Swap the type of a unit for another one of as many arguments, or bypass it."""
+    proposals: list[Proposal] = []
+    for _ in range(n if expression.nodes else 0):
+        k = int(rng.integers(len(expression.nodes)))
+        node = expression.nodes[k]
+        choices = [
+            u
+            for u in map(prior.unit, prior.units)
+            if u.arity == node.unit.arity and u is not node.unit
+        ]
+        pick = int(rng.integers(len(choices) + 1))
+        unit = choices[pick] if pick < len(choices) else None
+
+        def make(k: int = k, unit: object = unit) -> Expression:
+            builder = Builder(expression.names)
+            values = [builder.input(i) for i in range(len(expression.names))]
+            for j, node in enumerate(expression.nodes):
+                args = [translate(a, values) for a in node.args]
+                if j == k and unit is None:
+                    values.append(args[0])
+                else:
+                    values.append(builder.apply(unit if j == k else node.unit, *args))  # type: ignore[arg-type]
+            return builder.expression(translate(expression.outputs[0], values))
+
+        proposals.append(make)
+    return proposals
+
