@@ -229,7 +229,7 @@ def _finish_one(
 ) -> Candidate | None:
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1), np.errstate(all="ignore"):
         equation = finish(
             candidate.expression,
             inputs,

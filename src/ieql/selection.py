@@ -119,17 +119,20 @@ class Front:
         return f"<Front of {len(self)} candidates>"
 
 
-def thinned(candidates: Iterable[Candidate], tolerance: float = 0.01) -> list[Candidate]:
+def thinned(
+    candidates: Iterable[Candidate], tolerance: float = 0.01, tolerance_extrapolation: float = 0.1
+) -> list[Candidate]:
     """Leave out what is hardly better than something simpler.
 
-    A candidate stays if, against every simpler one that stays, its validation error, or its
-    extrapolation error where there is one, is lower by more than `tolerance`.
+    A candidate stays if, against every simpler one that stays, its validation error or, where
+    there is one, its extrapolation error is lower by more than the tolerance. The extrapolation
+    error comes from a few dozen points, of which a tenth is well within chance.
     """
     kept: list[Candidate] = []
     for c in sorted(candidates, key=lambda c: (c.complexity, c.rmse_validation)):
         if all(
             c.rmse_validation < (1.0 - tolerance) * k.rmse_validation
-            or c.rmse_extrapolation < (1.0 - tolerance) * k.rmse_extrapolation
+            or c.rmse_extrapolation < (1.0 - tolerance_extrapolation) * k.rmse_extrapolation
             for k in kept
         ):
             kept.append(c)

@@ -133,18 +133,11 @@ def test_what_the_prior_prohibits_is_refused():
 
 
 def test_polishing_must_not_cost_an_equation_its_safety():
-    """The best fit of noisy data would touch the pole at the edge of the domain.
-
-    The candidate as it was found keeps away from it, and is what remains then.
-    """
-    points = domain(low=0.0, high=1.0)
-    train = sample("1/(x + 0.002)", low=0.05, high=1.0, noise=3.0, n=60)
-    equations = [
-        finished(f"1/(x + {offset})", sample("1/x", low=0.05, high=1.0), points)
-        for offset in (0.001, 0.01, 0.1)
-    ]
-    assert all(e is not None for e in equations)
-    assert finished("1/(x + 0.01)", train, points) is not None
+    """The best fit, 1/x, has its pole at the edge of the domain, where the candidate is safe."""
+    train = sample("1/x", low=0.05, high=1.0)
+    equation = finished("1/(x + 0.01)", train, domain(low=0.0, high=1.0))
+    assert equation is not None
+    assert np.all(np.isfinite(equation.expression.evaluate(domain(low=0.0, high=1.0).T)))
 
 
 # --- refit ---------------------------------------------------------------------------------------
@@ -216,11 +209,15 @@ def test_shortest_number(value, tolerance, short):
     assert shortest(value, tolerance) == short
 
 
+def n_digits(value):
+    return len(np.format_float_scientific(value, trim="-").partition("e")[0].lstrip("-"))
+
+
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e6))
 def test_the_shortest_number_is_close_and_short(value, tolerance):
     short = shortest(value, tolerance)
     assert abs(short - value) <= tolerance
-    assert len(repr(short)) <= len(repr(value)) or short == value
+    assert n_digits(short) <= n_digits(value)
     assert (short == 0.0) == (value == 0.0)
 
 
@@ -255,16 +252,15 @@ def test_standard_errors_of_a_linear_model_are_those_of_the_textbook():
 
 
 def test_standard_errors_of_a_nonlinear_model_are_the_spread_of_repeated_measurements():
-    truth = "2*exp(-0.7*x) + 0.5*y"
-    fits = []
-    for seed in range(200):
-        rows = sample(truth, n=150, noise=0.05, seed=1000 + seed)
-        rows = Sample(sample(truth, n=150).XT, rows.y - sample(truth, n=150, seed=1000 + seed).y
-                      + sample(truth, n=150).y, rows.weight)
-        fits.append(refit(Expression.parse(truth, NAMES), rows))
-    constants = np.array([f.constants() for f in fits])
-    claimed = np.array([standard_errors(fits[0], rows)[0]])[0]
-    spread = constants.std(axis=0, ddof=1)
-    free = free_constants(fits[0])
-    np.testing.assert_allclose(claimed[free], spread[free], rtol=0.25)
-    assert all(claimed[k] == 0.0 for k in range(len(claimed)) if k not in free)
+    truth = Expression.parse("2*exp(-0.7*x) + 0.5*y", NAMES)
+    exact = sample("2*exp(-0.7*x) + 0.5*y", n=150)
+    rng = np.random.default_rng(3)
+    fits, claims = [], []
+    for _ in range(200):
+        rows = Sample(exact.XT, exact.y + 0.05 * rng.normal(size=150), exact.weight)
+        fits.append(refit(truth, rows).constants())
+        claims.append(standard_errors(truth.with_constants(fits[-1]), rows)[0])
+    free = free_constants(truth)
+    spread, claimed = np.std(fits, axis=0, ddof=1), np.mean(claims, axis=0)
+    np.testing.assert_allclose(claimed[free], spread[free], rtol=0.15)
+    assert np.all(np.delete(claimed, free) == 0.0)

@@ -69,22 +69,35 @@ def finish(
     in_haste : bool
         The time is up: fold the scaling in and leave it at that.
     """
-    e = expression.rescaled(
+    plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
     ).canonical()
+    forms = [plain] if in_haste else [_polished(plain, train, domain, prior), plain]
+    # The best constants may touch a singularity or pass a bound; then the given ones must do.
+    for e in forms:
+        if _is_sound(e, domain, prior, bounds):
+            return Equation(e, *standard_errors(e, train))
+    return None
+
+
+def _polished(e: Expression, train: Sample, domain: Array, prior: Prior) -> Expression:
+    """Simplify, fit and trim an equation, and give its constants the digits they deserve."""
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
-    if not in_haste:
-        part = train.head(TRIM_ROWS)
-        e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
-        e = trim(refit(e, part, domain), part, domain, prior)
-        e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
-        e = readable(refit(e, train, domain), train)
+    part = train.head(TRIM_ROWS)
+    e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+    e = trim(refit(e, part, domain), part, domain, prior)
+    e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+    return readable(refit(e, train, domain), train)
+
+
+def _is_sound(
+    e: Expression, domain: Array, prior: Prior, bounds: tuple[float, float] | None
+) -> bool:
+    """Whether an equation is permitted, and safe also where a singularity is closest."""
     if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds)):
-        return None
+        return False
     worst = worst_points(e, domain, domain.min(axis=1), domain.max(axis=1), seed=0)
-    if worst.shape[1] and not is_safe(e, worst, bounds=bounds):
-        return None
-    return Equation(e, *standard_errors(e, train))
+    return worst.shape[1] == 0 or is_safe(e, worst, bounds=bounds)
 
 
 def refit(
@@ -173,14 +186,17 @@ def readable(expression: Expression, sample: Sample) -> Expression:
     """
     error, A, free = _curvature(expression, sample)
     n = max(len(sample), 1)
-    # Two units of N·Δ(mse)/mse per constant: what AIC would pay for it.
-    limit = error * (1.0 + 2.0 * len(free) / n) + (EXACT * sample.spread()) ** 2
+    floor = (EXACT * sample.spread()) ** 2
     precision = np.zeros(len(expression.constants()))
     precision[free] = n * A.diagonal() / max(error, 1e-300)
     for tie in (True, False):
         theta = expression.constants()
+        before = len(np.unique(theta))
         if tie:
-            theta = _tied(expression, theta, precision)
+            theta = _tied(expression, theta, free, A * (n / max(error, 1e-300)))
+        # In units of N·Δ(mse)/mse: 2 for rounding a constant (AIC), ln N for one constant less (BIC).
+        allowance = 2.0 * len(free) + np.log(n) * (before - len(np.unique(theta)))
+        limit = error * (1.0 + allowance / n) + floor
         for part in (2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001):
             with np.errstate(divide="ignore"):
                 tolerance = np.where(precision > 0, part / np.sqrt(precision), 0.0)
@@ -195,19 +211,26 @@ def readable(expression: Expression, sample: Sample) -> Expression:
     return expression
 
 
-def _tied(expression: Expression, theta: Array, precision: Array) -> Array:
+def _tied(
+    expression: Expression, theta: Array, free: NDArray[np.int64], information: Array
+) -> Array:
     """Weights of one sum that agree within their errors get their common mean."""
     theta = theta.copy()
+    position = {int(t): k for k, t in enumerate(free)}
     start = 0
     for s in expression.sums:
-        places = [start + 1 + j for j in range(len(s.weights)) if precision[start + 1 + j] > 0]
+        places = [t for t in range(start + 1, start + 1 + len(s.weights)) if t in position]
         for i, a in enumerate(places):
             for b in places[i + 1 :]:
-                together = precision[a] + precision[b]
-                apart = (theta[a] - theta[b]) ** 2 * precision[a] * precision[b] / together
-                if theta[a] != theta[b] and apart < 9.0:
-                    mean = (precision[a] * theta[a] + precision[b] * theta[b]) / together
-                    theta[[a, b]] = mean
+                pair = [position[a], position[b]]
+                own = information[pair, pair]
+                if theta[a] == theta[b] or not np.all(own > 0):
+                    continue
+                move = (own @ theta[[a, b]]) / own.sum() - theta[[a, b]]
+                # The rise of N·mse/mse when both go to their mean and the others stay.
+                if move @ information[np.ix_(pair, pair)] @ move < 6.0:
+                    theta[[a, b]] += move
+                    theta[b] = theta[a]
         start += 1 + len(s.weights)
     return theta
 

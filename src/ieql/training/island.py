@@ -93,8 +93,9 @@ def run_island(
 
     archive = Archive(known)
     finds = Finds([])
-    # One BLAS thread per process: the processes are what runs in parallel.
-    with threadpool_limits(limits=1):
+    # One BLAS thread per process: the processes are what runs in parallel. A trial that overflows
+    # is sorted out by its error, without a word.
+    with threadpool_limits(limits=1), np.errstate(all="ignore"):
         for training in trainings:
             for found in train(task, archive, training.seed, settings):
                 finds.largest = max(finds.largest, found.complexity)
