@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ieql.prior import PRESETS
 __all__ = ["RandomEquation", "depth", "equations"]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 MAX_DEPTH = 4
 MAX_PARAMETERS = 20
 MAX_KURTOSIS = 20.0
@@ -34,6 +36,7 @@ RANGES = ((-1, 1), (0, 1), (1, 5), (-3, 3), (0, 2), (0.5, 2), (-2, 2), (1, 3), (
 RANGE_ODDS = (4, 3, 3, 2, 2, 2, 2, 2, 1, 1)
 RELEVANT_ODDS = {1: 3, 2: 6, 3: 5, 4: 3, 5: 2, 6: 1}
 NOISES = (0.0, 0.01, 0.03, 0.1)
+CLUMSY = (["exp"], ["sqrt"], ["square"])
 MANTISSAS = {1: 8, 2: 5, 3: 3, 4: 2, 5: 4, 1.5: 3, 2.5: 2, 6: 1, 7: 1, 8: 1, 1.2: 1}
 
 
@@ -93,7 +96,7 @@ def _ranges(rng: np.random.Generator, n: int) -> list[int]:
     return rng.choice(len(RANGES), n, p=odds).tolist()
 
 
-def _pick(rng: np.random.Generator, odds: Mapping[int, float] | Mapping[str, float]):  # type: ignore[no-untyped-def]  # noqa: E501, ANN202
+def _pick(rng: np.random.Generator, odds: Mapping[T, float]) -> T:
     keys = list(odds)
     weights = np.array(list(odds.values()), dtype=float)
     return keys[int(rng.choice(len(keys), p=weights / weights.sum()))]
@@ -153,7 +156,7 @@ class _Draft:
             text += f" {self.sign()} {_times(self.natural(0.8 * size, 1.25 * size), term)}"
         if self.chance(0.4):
             text += f" {self.sign()} {self.natural(0.2, 3)}"
-        return text.removeprefix(" + ").strip()
+        return text.removeprefix(" + ").replace(" - ", "-", 1 if text.startswith(" - ") else 0)
 
     def term_names(self) -> list[list[str]]:
         """Which inputs enter which term: each at least one, some two."""
@@ -196,7 +199,11 @@ class _Draft:
         if kind == "shifted":
             low, high = self.range(x)
             return f"({x} {self.sign()} {self.natural(0.2 * (high - low), high - low)})"
-        return self.unit(names) if kind == "unit" else f"({x}/({self.positive(names)}))"
+        if kind == "unit":
+            return self.unit(names)
+        low, high = self.range(x)
+        least = max(-low, 0.0) + 0.15 * (high - low)
+        return f"({x}/({x} + {self.natural(least, least + high - low)}))"
 
     def unit(self, names: list[str]) -> str:
         kind = _pick(self.rng, {"exp": 4, "wave": 5, "sqrt": 3, "log": 2, "square": 2})
@@ -281,14 +288,18 @@ def _is_reasonable(formula: str, draft: _Draft) -> bool:
     expression = Expression.parse(formula, draft.names)
     y = expression.evaluate(draft.X)[:, 0]
     spread = float(np.std(y))
+    effects = [_effect(expression, draft, j) for j in range(len(draft.names))]
     return (
         bool(np.all(np.isfinite(y)))
         and expression.n_parameters <= MAX_PARAMETERS
         and 0.3 < spread < 3.0
         and float(np.mean((y - y.mean()) ** 4)) < MAX_KURTOSIS * spread**4
         and _linear_r2(draft.X, y) < MAX_LINEAR_R2
+        and not _is_clumsy(expression)
         and _is_clear_of_singularities(expression, draft.X)
-        and all(_effect(expression, draft, j) > MIN_EFFECT * spread for j in range(len(draft.names)))
+        and all(
+            _effect(expression, draft, j) > MIN_EFFECT * spread for j in range(len(draft.names))
+        )
     )
 
 
@@ -296,6 +307,19 @@ def _linear_r2(X: Array, y: Array) -> float:
     A = np.column_stack([X, np.ones(len(X))])
     residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
     return 1.0 - float(np.var(residual) / np.var(y))
+
+
+def _is_clumsy(expression: Expression) -> bool:
+    """Tell whether a unit stands directly on one that undoes it, like the root of a square."""
+    d = len(expression.names)
+    kinds = [None] * d + [node.unit.name for node in expression.nodes]
+    for node in expression.nodes:
+        bare = [kinds[a.sources[0]] for a in node.args if len(a.sources) == 1 and a.bias == 0.0]
+        if node.unit.name in ("sqrt", "log", "square") and bare[:1] in CLUMSY:
+            return True
+        if node.unit.name in ("mul", "div") and bare == ["exp", "exp"]:
+            return True
+    return False
 
 
 def _is_clear_of_singularities(expression: Expression, X: Array) -> bool:

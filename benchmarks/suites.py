@@ -15,13 +15,13 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-import classic
-import feynman
 import numpy as np
 import pandas as pd
-import random_equations
 from numpy.typing import NDArray
 
+import classic
+import feynman
+import random_equations
 from ieql import load_problem
 from ieql.equations.expression import Expression
 from ieql.equations.simplify import simplify

@@ -88,6 +88,7 @@ class Prior:
     copies: int | None = None
     custom: tuple[Unit, ...] = ()
     _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
+    _answers: dict[tuple[str, int, str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         custom = _checked_custom(self.custom)
@@ -111,6 +112,7 @@ class Prior:
         assign("layers", _count(self.layers, "layers"))
         assign("copies", _count(self.copies, "copies"))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
+        assign("_answers", {})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prior):
@@ -141,7 +143,8 @@ class Prior:
 
     def unit(self, name: str) -> Unit:
         """Return the unit of that name, custom units first."""
-        return unit(name, {u.name: u for u in self.custom})
+        custom = {u.name: u for u in self.custom} if self.custom else None
+        return unit(name, custom)
 
     def cost(self, source: str) -> float:
         """Return the complexity of one connection that leaves `source`, a unit name or ``"input"``.
@@ -159,9 +162,12 @@ class Prior:
         `outer` is a unit name or ``"output"``. Only the composition is judged (paper, equation
         "prohibited_components"), not whether the two units are among `units`.
         """
-        self._check_argument(outer, argument)
-        self.unit(inner)
-        return (outer, argument, inner) not in self._forbidden
+        question = (outer, argument, inner)
+        if question not in self._answers:  # the learner asks the same thousands of times
+            self._check_argument(outer, argument)
+            self.unit(inner)
+            self._answers[question] = question not in self._forbidden
+        return self._answers[question]
 
     def allows_input(self, outer: str, argument: int, column: str) -> bool:
         """Tell whether input `column` may directly feed argument `argument` (from 0) of `outer`.
@@ -169,6 +175,8 @@ class Prior:
         `outer` is a unit name, or ``"output"`` for a direct linear term in the output.
         """
         self._check_argument(outer, argument)
+        if not self.inputs:
+            return True
         rule = self.inputs.get(column, {})
         if "only_in" in rule:
             return outer in rule["only_in"]

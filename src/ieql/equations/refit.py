@@ -135,7 +135,8 @@ def _curvature(
 
 def _inverse(A: Array) -> Array:
     """Inverse of a Gauss-Newton matrix with a unit diagonal for conditioning."""
-    size = np.sqrt(np.maximum(A.diagonal(), 1e-300))
+    # A constant without any influence has a zero row.
+    size = np.sqrt(np.where(A.diagonal() > 0.0, A.diagonal(), 1.0))
     scaled = A / np.outer(size, size)
     try:
         inverse = np.linalg.inv(scaled + 1e-12 * np.eye(len(A)))

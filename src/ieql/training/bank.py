@@ -8,7 +8,8 @@ few hundred rows are computed type by type. Entries are turned into graph nodes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,12 @@ class Bank:
     layers: tuple[_Layer, ...]
     grafts: tuple[tuple[Expression, int], ...]
     """(expression, node) behind the entries that come from other equations."""
+
+    @cached_property
+    def kind_table(self) -> tuple[list[str], Indices]:
+        """The different kinds, and for each entry the place of its kind among them."""
+        names, inverse = np.unique(self.kinds, return_inverse=True)
+        return names.tolist(), inverse
 
     def build(self, entry: int, builder: Builder, nodes: Sequence[Sum]) -> Sum:
         """The entry as a sum of a builder in which the parent's nodes are `nodes`."""
@@ -175,8 +182,6 @@ def _cost_of(expression: Expression, node: int, prior: Prior) -> float:
 
 
 def _exchanged(parent: Expression, k: int, i: int, j: int) -> Expression:
-    from dataclasses import replace
-
     def swap(s: Sum) -> Sum:
         return Sum(s.bias, tuple({i: j, j: i}.get(q, q) for q in s.sources), s.weights)
 
@@ -264,18 +269,12 @@ class _Maker:
         self.costs += cost.tolist()
 
     def _permitted(self, unit: Unit, argument: int, kinds: list[str]) -> Indices:
-        known: dict[str, bool] = {}
-        result = []
-        for i, kind in enumerate(kinds):
-            if kind == "input":
-                ok = self.prior.allows_input(unit.name, argument, self.names[i])
-            else:
-                if kind not in known:
-                    known[kind] = self.prior.allows(unit.name, argument, kind)
-                ok = known[kind]
-            if ok:
-                result.append(i)
-        return np.array(result, dtype=np.intp)
+        names, inverse = np.unique(kinds, return_inverse=True)
+        ok = [n == "input" or self.prior.allows(unit.name, argument, n) for n in names.tolist()]
+        mask = np.array(ok)[inverse]
+        for i, name in enumerate(self.names):
+            mask[i] = self.prior.allows_input(unit.name, argument, name)
+        return np.flatnonzero(mask)
 
     def _argument(
         self,

@@ -8,14 +8,14 @@ once; after that the three least missed are tried in earnest and the best result
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
-from ieql.equations.program import Program, free_constants
+from ieql.equations.program import Program
 from ieql.equations.simplify import gauge
 from ieql.prior import Prior
 from ieql.sample import Sample
@@ -54,18 +54,24 @@ def fitted(
     """Gauge an expression and fit its constants; None if it has no finite error."""
     expression = gauge(expression)
     program = Program.of(expression)
-    fit = program.fit(
-        sample.XT,
-        sample.y,
-        sample.weight,
-        free=free_constants(expression),
-        max_steps=steps,
-        relax=relax,
-    )
+    fit = program.fit(sample.XT, sample.y, sample.weight, max_steps=steps, relax=relax)
     if not np.isfinite(fit.error):
         return None
-    expression = gauge(expression.with_constants(fit.theta))
+    expression = expression.with_constants(fit.theta)
+    if _is_gauged(expression):
+        return State(expression, replace(program, theta=fit.theta), fit.error)
+    expression = gauge(expression)
     return State(expression, Program.of(expression), fit.error)
+
+
+def _is_gauged(expression: Expression) -> bool:
+    """Whether the coefficients fixed to one are still among the large ones."""
+    return all(
+        max((abs(w) for w in a.weights), default=1.0) <= 4.0
+        for node in expression.nodes
+        if node.unit.name in ("square", "sqrt", "mul", "div", "log")
+        for a in node.args
+    )
 
 
 def eliminate(
@@ -83,7 +89,7 @@ def eliminate(
 def _smaller(
     state: State, sample: Sample, prior: Prior, settings: EliminationSettings
 ) -> State | None:
-    free = free_constants(state.expression)
+    free = state.program.free
     theta = state.expression.constants()
     error, A, _ = state.program.normal_equations(
         sample.XT, sample.y, sample.weight, theta, free, settings.relax
@@ -154,7 +160,7 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
     limit = n ** (1.0 / n)
     settings = EliminationSettings(relax=0.0)
     while True:
-        free = free_constants(state.expression)
+        free = state.program.free
         theta = state.expression.constants()
         error, A, _ = state.program.normal_equations(
             sample.XT, sample.y, sample.weight, theta, free
@@ -182,7 +188,8 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
 
 def _inverse(A: Array) -> Array:
     """Inverse of a Gauss-Newton matrix that may be close to singular."""
-    size = np.sqrt(np.maximum(A.diagonal(), 1e-300))
+    # A constant without any influence has a zero row; it is what is missed least.
+    size = np.sqrt(np.where(A.diagonal() > 0.0, A.diagonal(), 1.0))
     return np.asarray(
         np.linalg.inv(A / np.outer(size, size) + 1e-9 * np.eye(len(A))) / np.outer(size, size)
     )

@@ -141,8 +141,9 @@ class _Screen:
         """Which entries may enter this argument: permitted, and not depending on it."""
         e, bank = self.expression, self.bank
         outer = e.nodes[k].unit.name if k < len(e.nodes) else "output"
-        kinds = {kind: kind == "input" or self.prior.allows(outer, a, kind) for kind in bank.kinds}
-        mask = np.array([kinds[kind] for kind in bank.kinds]) & (bank.latest < k)
+        names, inverse = bank.kind_table
+        permitted = [n == "input" or self.prior.allows(outer, a, n) for n in names]
+        mask = np.array(permitted)[inverse] & (bank.latest < k)
         for i, name in enumerate(e.names):
             mask[i] &= self.prior.allows_input(outer, a, name)
         return mask

@@ -1,0 +1,55 @@
+"""Small tasks with a known equation, for tests of the trainings and the search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ieql.data import Scaling
+from ieql.equations.expression import Expression
+from ieql.prior import Prior
+from ieql.sample import Sample
+from ieql.training.task import Task
+
+__all__ = ["NAMES", "labelled", "make_task"]
+
+NAMES = ("x", "y")
+
+
+def labelled(formula: str, n: int, low: float, high: float, noise: float, seed: int) -> Sample:
+    """Rows of a known equation, both inputs uniform between low and high."""
+    rng = np.random.default_rng(seed)
+    XT = rng.uniform(low, high, (2, n))
+    exact = Expression.parse(formula, NAMES).evaluate(XT.T)[:, 0]
+    return Sample(XT, exact + noise * rng.normal(size=n), np.ones(n))
+
+
+def make_task(
+    formula: str = "x*y + 0.5*x",
+    prior: Any = "plain",
+    *,
+    low: float = -1.0,
+    high: float = 1.0,
+    reach: float = 1.0,
+    n: int = 400,
+    noise: float = 0.0,
+    **settings: Any,
+) -> Task:
+    """A task whose domain is `reach` times as wide as its data."""
+    train = labelled(formula, n, low, high, noise, seed=0)
+    box = Scaling.minmax(train.XT.T)
+    centre, half = (low + high) / 2, (high - low) / 2
+    points = np.random.default_rng(2).uniform(-1, 1, (2, 500))
+    corners = np.array([[-1.0, -1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0]])
+    return Task(
+        names=NAMES,
+        prior=Prior.of(prior),
+        train=train,
+        validation=labelled(formula, 100, low, high, noise, seed=1),
+        centre=box.offset,
+        half=box.scale,
+        mean=float(train.y.mean()),
+        domain=centre + reach * half * np.concatenate([corners, points], axis=1),
+        **settings,
+    )

@@ -1,0 +1,94 @@
+"""A task measures candidates and refuses what the user does not want."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tasks import NAMES, labelled, make_task
+
+from ieql.equations.expression import Expression
+from ieql.prior import Prior
+from ieql.sample import Sample
+
+
+def parse(text):
+    return Expression.parse(text, NAMES)
+
+
+def test_a_candidate_knows_its_errors_and_its_complexity():
+    task = make_task("x*y + 0.5*x", {"costs": {"mul": 3}})
+    exact = task.candidate(parse("x*y + 0.5*x"))
+    assert exact.rmse_train < 1e-12
+    assert exact.rmse_validation < 1e-12
+    assert np.isnan(exact.rmse_extrapolation)
+    assert (exact.n_parameters, exact.complexity) == (4, 6.0)
+    wrong = task.candidate(parse("x*y + 0.5*x + 0.25"))
+    assert wrong.rmse_validation == pytest.approx(0.25)
+
+
+def test_the_error_outside_the_data_is_measured_where_it_is_known():
+    outside = labelled("x*y + 0.5*x", 20, 2.0, 3.0, 0.0, seed=5)
+    task = replace(make_task("x*y + 0.5*x"), extrapolation=outside)
+    assert task.candidate(parse("x*y + 0.5*x")).rmse_extrapolation < 1e-12
+    assert task.candidate(parse("x*y")).rmse_extrapolation > 0.5
+
+
+def test_what_the_prior_forbids_is_no_candidate():
+    task = make_task(prior={"inputs": {"y": {"not_in": ["output"]}}})
+    assert task.candidate(parse("cos(cos(x))")) is None
+    assert task.candidate(parse("x + y")) is None
+    assert task.candidate(parse("x + y**2")) is not None
+
+
+def test_what_is_not_safe_in_the_domain_is_no_candidate():
+    """Safe on the data in [-1, 1], not in a domain twice as wide."""
+    assert make_task(reach=1.0).candidate(parse("log(x + 1.5)")) is not None
+    assert make_task(reach=2.0).candidate(parse("log(x + 1.5)")) is None
+
+
+def test_what_leaves_the_bounds_in_the_domain_is_no_candidate():
+    task = make_task(reach=2.0, bounds=(-5.0, 5.0))
+    assert task.candidate(parse("2*x")) is not None
+    assert task.candidate(parse("3*x")) is None
+
+
+def test_dense_networks_see_inputs_between_minus_one_and_one_and_a_centred_target():
+    task = make_task("x*y + 20", low=50.0, high=90.0)
+    XT, y, weight = task.dense
+    assert XT.dtype == y.dtype == np.float32
+    assert (XT.min(), XT.max()) == (-1.0, 1.0)
+    assert abs(y.mean()) < 1e-3 * y.std()
+    assert weight is None
+
+
+def test_weights_reach_dense_networks_only_if_they_differ():
+    task = make_task()
+    train = task.train
+    double = Sample(train.XT, train.y, np.full(len(train), 2.0))
+    assert replace(task, train=double).dense[2] is None
+    uneven = Sample(train.XT, train.y, np.linspace(1.0, 2.0, len(train)))
+    assert replace(task, train=uneven).dense[2].mean() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("text", ["3*x + 2", "x*y - 60*x", "2*exp(0.1*x - 7) + y", "1/(x + y)"])
+def test_an_equation_survives_the_way_to_dense_coordinates_and_back(text):
+    task = make_task("x*y + 20", low=50.0, high=90.0)
+    expression = parse(text)
+    dense = task.to_dense(expression)
+    expected = expression.evaluate(task.train.XT.T)[:, 0]
+    XT, _, _ = task.dense
+    np.testing.assert_allclose(dense.evaluate(XT.T)[:, 0], expected - task.mean, rtol=1e-4)
+    np.testing.assert_allclose(
+        task.from_dense(dense).evaluate(task.train.XT.T)[:, 0], expected, rtol=1e-9
+    )
+
+
+def test_a_task_can_be_sent_to_another_process():
+    task = make_task()
+    copy = pickle.loads(pickle.dumps(task))
+    assert copy.prior == Prior.of("plain")
+    found, expected = (t.candidate(parse("x*y")) for t in (copy, task))
+    assert found.rmse_validation == expected.rmse_validation
