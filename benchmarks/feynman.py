@@ -115,7 +115,7 @@ III.21.20 | -rho_c_0*q*A_vec/m                                 | 1 5: rho_c_0 q 
 
 def _row(line: str) -> tuple[str, str, dict[str, tuple[float, float]]]:
     name, formula, groups = (part.strip() for part in line.split("|"))
-    ranges = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for group in groups.split(";"):
         bounds, inputs = group.split(":")
         low, high = (float(b) for b in bounds.split())

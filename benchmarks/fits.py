@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from suites import Data, Problem
 
 from ieql import IEQLRegressor
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.runs import RunFolder
+from suites import Data, Problem
 
 __all__ = ["Equation", "Fit", "Settings", "fit_ieql", "warm_up"]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -93,7 +94,7 @@ def _equation(
 
 def _ranges(rng: np.random.Generator, n: int) -> list[int]:
     odds = np.array(RANGE_ODDS) / sum(RANGE_ODDS)
-    return rng.choice(len(RANGES), n, p=odds).tolist()
+    return [int(k) for k in rng.choice(len(RANGES), n, p=odds)]
 
 
 def _pick(rng: np.random.Generator, odds: Mapping[T, float]) -> T:
@@ -110,6 +111,7 @@ class _Draft:
         self.names = list(ranges)
         low, high = np.array(list(ranges.values()), dtype=float).T
         self.X = rng.uniform(low, high, (N_SAMPLES, len(low)))
+        self.corners = np.array(list(product(*ranges.values())), dtype=float)
 
     # --- numbers ---------------------------------------------------------------------------------
 
@@ -296,10 +298,8 @@ def _is_reasonable(formula: str, draft: _Draft) -> bool:
         and float(np.mean((y - y.mean()) ** 4)) < MAX_KURTOSIS * spread**4
         and _linear_r2(draft.X, y) < MAX_LINEAR_R2
         and not _is_clumsy(expression)
-        and _is_clear_of_singularities(expression, draft.X)
-        and all(
-            _effect(expression, draft, j) > MIN_EFFECT * spread for j in range(len(draft.names))
-        )
+        and _is_clear_of_singularities(expression, np.concatenate([draft.X, draft.corners]))
+        and min(effects) > MIN_EFFECT * spread
     )
 
 

@@ -129,7 +129,7 @@ class Problem:
 
 def _points(specs: Mapping[str, str], rng: np.random.Generator) -> pd.DataFrame:
     """Draw the rows that a mapping from inputs to ``U[...]`` and ``E[...]`` describes."""
-    grids: dict[str, Array] = {}
+    grids: dict[str, NDArray[Any]] = {}
     drawn: dict[str, tuple[float, float]] = {}
     n_rows = 1
     for name, spec in specs.items():

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+import os
+
+# Before anything loads NumPy. Tests run in parallel processes, one BLAS thread each; and without
+# the last one scikit-learn would skip one of its checks of an estimator.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "SCIPY_ARRAY_API"):
+    os.environ.setdefault(name, "1")
+
+from hypothesis import settings  # noqa: E402
 
 # The same examples in every run, and no clock: a busy machine must not make a test fail.
 settings.register_profile("ieql", derandomize=True, deadline=None)

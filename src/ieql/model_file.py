@@ -74,9 +74,7 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def from_form(
-    cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
-) -> IEQLRegressor:
+def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None) -> IEQLRegressor:
     """Build a fitted model from its form; anything unexpected is refused with a sentence."""
     import numpy as np
 
@@ -117,9 +115,7 @@ def from_form(
 
 
 def _candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
-    errors = {
-        name: float("nan") if form[name] is None else float(form[name]) for name in ERRORS
-    }
+    errors = {name: float("nan") if form[name] is None else float(form[name]) for name in ERRORS}
     stored = form["standard_errors"]
     return Candidate(
         expression=Expression.from_dict(form["expression"], custom),

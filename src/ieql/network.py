@@ -60,7 +60,12 @@ class Network:
 
     @classmethod
     def regular(
-        cls, prior: Prior, names: Sequence[str], layers: int = 4, copies: int = 4, n_outputs: int = 1
+        cls,
+        prior: Prior,
+        names: Sequence[str],
+        layers: int = 4,
+        copies: int = 4,
+        n_outputs: int = 1,
     ) -> Network:
         """The paper's network: every unit of the prior `copies` times in each hidden layer."""
         layer = tuple(prior.unit(name) for name in prior.units for _ in range(copies))
@@ -106,7 +111,7 @@ class Network:
     @property
     def n_args(self) -> int:
         """Number of rows of the weight matrix."""
-        return self.layer_rows[-1].stop
+        return int(self.layer_rows[-1].stop)
 
     @property
     def n_sources(self) -> int:
@@ -236,7 +241,7 @@ class Network:
     def compact(self, W: Array, live: Mask) -> tuple[Network, Array, Mask]:
         """The same function by a network without the units that no live weight needs."""
         live = self.reachable(live)
-        needed = live.any(axis=0)
+        needed = np.asarray(live.any(axis=0))
         rows: list[int] = []
         columns = list(range(1 + len(self.names)))
         layers = []

@@ -303,9 +303,9 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows = []
         for k, front in enumerate(self.fronts_):
             for i, c in enumerate(front):
-                row: dict[str, Any] = {} if len(self.fronts_) == 1 else {
-                    "output": self.target_names_[k]
-                }
+                row: dict[str, Any] = (
+                    {} if len(self.fronts_) == 1 else {"output": self.target_names_[k]}
+                )
                 row |= {
                     "equation": c.expression.text(),
                     "complexity": c.complexity,
@@ -349,18 +349,17 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "fronts_")
         check_table(X, "X", min_rows=0)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         columns = [
-            self.expression(row, k).evaluate(X)[:, 0] for k, row in enumerate(self._rows_of(index))
+            self.expression(row, k).evaluate(table)[:, 0]
+            for k, row in enumerate(self._rows_of(index))
         ]
         return columns[0] if self._one_output else np.column_stack(columns)
 
     def sympy(self, index: int | None = None) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs)."""
         check_is_fitted(self, "fronts_")
-        forms = [
-            self.expression(row, k).to_sympy() for k, row in enumerate(self._rows_of(index))
-        ]
+        forms = [self.expression(row, k).to_sympy() for k, row in enumerate(self._rows_of(index))]
         return forms[0] if len(forms) == 1 else forms
 
     def latex(self, index: int | None = None, precision: int = 4) -> Any:

@@ -7,13 +7,17 @@ front whatever the number of processes, as long as the time limit does not cut a
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ieql.selection import Front
+import numpy as np
+
+from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive
+from ieql.training.grow import looks_like_noise
 from ieql.training.island import Finds, Settings, Training, constant, run_island
 from ieql.training.task import Task
 
@@ -24,9 +28,11 @@ N_ISLANDS = 4
 LARGEST_ROUND = 6
 """Trainings per island in one round: short enough for a live front, long enough to be worth it."""
 PATIENCE = 60
-"""Least number of trainings without progress after which the search may stop by itself."""
-PROGRESS = 0.98
-"""A best error that falls below this part of the old one is progress."""
+"""Least number of trainings without progress after which the search may stop by itself, ..."""
+PATIENCE_AT_NOISE = 24
+"""... and where the residuals of the best equation look like noise."""
+PRICE = 0.03
+"""What a unit of complexity must lower the logarithm of the error by to be progress."""
 EXACT = 1e-9
 """Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
@@ -44,6 +50,21 @@ class Budget:
 
 
 @dataclass
+class Progress:
+    """How far the search for one target has come."""
+
+    score: float = float("inf")
+    """Least of log(error) + price · complexity over the front: it falls when an equation gets more
+    accurate, and when an equally accurate one gets simpler."""
+    since: int = 0
+    """Number of trainings, of this target, when it fell last."""
+    n_trainings: int = 0
+    at_noise: bool = False
+    """Whether the residuals of the best equation look like noise."""
+    exact: bool = False
+
+
+@dataclass
 class Result:
     """What a search has found, also when it was interrupted."""
 
@@ -54,8 +75,8 @@ class Result:
     """Why the search stopped, as a sentence."""
     largest: list[float] = field(default_factory=list)
     """For each target the complexity of the most complex equation met."""
-    best: list[tuple[float, int]] = field(default_factory=list)
-    """For each target the best error and the number of trainings after which it was reached."""
+    progress: list[Progress] = field(default_factory=list)
+    """How far each target has come."""
 
     @property
     def fronts(self) -> list[Front]:
@@ -101,7 +122,7 @@ def search(
     deadline = budget.deadline(start)
     settings = settings or Settings()
     result = Result([_first_archive(task) for task in tasks])
-    result.best = [(_best(front), 0) for front in result.fronts]
+    result.progress = [Progress() for _ in tasks]
     result.largest = [0.0] * len(tasks)
     try:
         number = 0
@@ -112,6 +133,8 @@ def search(
                 break
             _run_round(tasks, rounds, result, settings, deadline, n_jobs)
             number += max(len(r) for r in rounds.values()) * N_ISLANDS
+            for k, task in enumerate(tasks):
+                _measure(result.progress[k], task, result.archives[k], (seed, k, number))
             result.reason = _reason_to_stop(result, deadline)
             if on_round is not None:
                 on_round(result)
@@ -127,8 +150,24 @@ def _first_archive(task: Task) -> Archive:
     return Archive([mean] if mean is not None else [])
 
 
-def _best(front: Front) -> float:
-    return min((c.rmse_validation for c in front), default=float("inf"))
+def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, ...]) -> None:
+    """Note what a round has brought for one target."""
+    best = min(archive.front, key=_score, default=None)
+    if best is None:
+        return
+    progress.exact = best.rmse_train < EXACT
+    if _score(best) < progress.score - 0.01:
+        progress.score = _score(best)
+        progress.since = progress.n_trainings
+        progress.at_noise = False
+    elif not progress.at_noise:
+        # Only what has stood for a round is worth the test.
+        with np.errstate(all="ignore"):
+            progress.at_noise = looks_like_noise(task, best.expression, np.random.default_rng(seed))
+
+
+def _score(candidate: Candidate) -> float:
+    return math.log(candidate.rmse_train + 1e-300) + PRICE * candidate.complexity
 
 
 def _plan(
@@ -174,11 +213,8 @@ def _run_round(
             for candidate in finds[key].candidates:
                 result.archives[key[0]].add(candidate)
             result.n_trainings += finds[key].n_trainings
+            result.progress[key[0]].n_trainings += finds[key].n_trainings
             result.largest[key[0]] = max(result.largest[key[0]], finds[key].largest)
-    for target, front in enumerate(result.fronts):
-        best, _ = result.best[target]
-        if _best(front) < PROGRESS * best:
-            result.best[target] = (_best(front), result.n_trainings)
 
 
 def in_parallel(
@@ -198,10 +234,12 @@ def _keyed(key: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> tup
 def _reason_to_stop(result: Result, deadline: float) -> str:
     if time.time() >= deadline:
         return "the time is up"
-    if all(best < EXACT for best, _ in result.best):
+    if all(p.exact for p in result.progress):
         return "the equations are exact"
-    n = result.n_trainings
-    patience = PATIENCE * len(result.fronts)
-    if all(n - since >= max(patience, since) for _, since in result.best):
-        return f"the last {n - max(s for _, s in result.best)} trainings brought nothing better"
-    return ""
+    for p in result.progress:
+        patience = PATIENCE_AT_NOISE if p.at_noise else max(PATIENCE, p.since)
+        if not p.exact and p.n_trainings - p.since < patience:
+            return ""
+    if all(p.at_noise or p.exact for p in result.progress):
+        return "what is left looks like noise"
+    return "nothing better was found for long"

@@ -250,9 +250,7 @@ def _check(candidates: Sequence[Candidate], criterion: str) -> None:
         )
 
 
-def _normalised(
-    values: NDArray[np.float64], upper: float | None = None
-) -> NDArray[np.float64]:
+def _normalised(values: NDArray[np.float64], upper: float | None = None) -> NDArray[np.float64]:
     """Return `values` mapped to [0, 1] by their least and largest; all 0 where they are equal.
 
     The largest is at least `upper`, if given.

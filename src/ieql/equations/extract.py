@@ -29,7 +29,7 @@ def extract(network: Network, W: NDArray[np.floating], live: NDArray[np.bool_]) 
             total = total.plus(values[column].scaled(float(weights[row, column])))
         return total
 
-    needed = live.any(axis=0)
+    needed = np.asarray(live.any(axis=0))
     for blocks in network.blocks:
         outputs = []
         for block in blocks:

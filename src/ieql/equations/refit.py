@@ -122,9 +122,7 @@ def refit(
     return expression.with_constants(fit.theta) if after <= before else expression
 
 
-def _curvature(
-    expression: Expression, sample: Sample
-) -> tuple[float, Array, NDArray[np.int64]]:
+def _curvature(expression: Expression, sample: Sample) -> tuple[float, Array, NDArray[np.int64]]:
     free = free_constants(expression)
     program = Program.of(expression)
     error, A, _ = program.normal_equations(
@@ -195,7 +193,7 @@ def readable(expression: Expression, sample: Sample) -> Expression:
         before = len(np.unique(theta))
         if tie:
             theta = _tied(expression, theta, free, A * (n / max(error, 1e-300)))
-        # In units of N·Δ(mse)/mse: 2 for rounding a constant (AIC), ln N for one constant less (BIC).
+        # In units of N·Δ(mse)/mse: 2 for rounding a constant (AIC), ln N for one less (BIC).
         allowance = 2.0 * len(free) + np.log(n) * (before - len(np.unique(theta)))
         limit = error * (1.0 + allowance / n) + floor
         for part in (2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001):

@@ -1,4 +1,4 @@
-"""Is an equation safe in the declared domain? (paper, section "Atomic Units with Singularities")
+"""Whether an equation is safe in the declared domain (section "Atomic Units with Singularities").
 
 The paper pulls singular arguments into their domain by penalties; here, in addition, an equation
 that leaves the domain at any sampled point never reaches the front.
@@ -7,6 +7,7 @@ that leaves the domain at any sampled point never reaches the front.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +82,6 @@ def positive_denominators(expression: Expression, X: Array) -> Expression:
 
     The paper keeps to the positive branch of 1/d and lets the numerator choose the sign.
     """
-    from dataclasses import replace
-
     nodes = list(expression.nodes)
     for k, args in enumerate(expression.arguments(X)):
         node = nodes[k]

@@ -220,9 +220,7 @@ class _Maker:
     def grow(self, size: int, first: int) -> None:
         """Add a layer: in the first, units of the inputs and nodes so far; then also of units."""
         units = [self.prior.unit(name) for name in self.prior.units]
-        chance = np.array(
-            [(2.0 if u.arity == 2 else 1.0) / self.prior.cost(u.name) for u in units]
-        )
+        chance = np.array([(2.0 if u.arity == 2 else 1.0) / self.prior.cost(u.name) for u in units])
         counts = self.rng.multinomial(size, chance / chance.sum())
         table = np.concatenate(self.values)
         kinds = list(self.kinds)
@@ -308,8 +306,9 @@ class _Maker:
             w[:, 0] = sign[:, 0] * rate / spread[0]
             two = rng.random(count) < 0.3
             w[:, 1] = np.where(two, sign[:, 1] * rate / spread[1], 0.0)
-            b = rng.uniform(-np.pi, np.pi, size=count) if unit.name in ("cos", "sin") else 0.0
-            b = np.broadcast_to(b, (count,)).copy()
+            b = np.zeros(count)
+            if unit.name in ("cos", "sin"):
+                b = rng.uniform(-np.pi, np.pi, size=count)
             if unit.name == "exp":
                 # Keep the exponent moderate: exp decays or grows by e³ at most over two spreads.
                 w *= np.minimum(1.0, 2.0 / rate)[:, None]

@@ -48,9 +48,7 @@ class State:
     """Mean squared error on the rows of the elimination."""
 
 
-def fitted(
-    expression: Expression, sample: Sample, steps: int, relax: float = 0.0
-) -> State | None:
+def fitted(expression: Expression, sample: Sample, steps: int, relax: float = 0.0) -> State | None:
     """Gauge an expression and fit its constants; None if it has no finite error."""
     expression = gauge(expression)
     program = Program.of(expression)

@@ -1,10 +1,10 @@
 """Growth: sparse equations are grown, rewired and cut as graphs, every constant refitted each time.
 
-The gain of a new connection is known before it is made (matching pursuit in the tangent space): let
-d_a = ∂F/∂z_a be the sensitivity of the output to an argument, φ a unit of the bank, Q an orthonormal
-basis of the Jacobian's columns and r⊥ the residual outside their span. Adding w·φ to the argument
-lowers the squared error by (r⊥·v)² / (‖v‖² - ‖Qᵀv‖²) with v = d_a φ, to first order. Thousands of
-connections are screened by a few matrix products; the most promising are refitted in earnest.
+The gain of a new connection is known before it is made (matching pursuit in the tangent space):
+let d_a = ∂F/∂z_a be the sensitivity of the output to an argument, φ a unit of the bank, Q an
+orthonormal basis of the Jacobian's columns and r⊥ the residual outside their span. Adding w·φ to
+the argument lowers the squared error by (r⊥·v)² / (‖v‖² - ‖Qᵀv‖²) with v = d_a φ, to first order.
+Thousands of connections are screened by a few matrix products; the most promising are refitted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ieql.training.bank import Bank, make_bank
 from ieql.training.eliminate import State, drop_unneeded, fitted
 from ieql.training.task import Task
 
-__all__ = ["GrowSettings", "grow"]
+__all__ = ["GrowSettings", "grow", "looks_like_noise"]
 
 Array = NDArray[np.float64]
 Proposal = Callable[[], Expression]
@@ -73,6 +73,24 @@ def grow(
         if best is None or best_score >= old:
             return
         state = best
+
+
+def looks_like_noise(
+    task: Task, expression: Expression, rng: np.random.Generator, rows: int = 2000
+) -> bool:
+    """Whether the residuals of an equation hold nothing that a bank of units could explain.
+
+    For pure noise the largest of M gains, in units of the mean squared error, is about 2 ln M / N.
+    """
+    sample = task.train.draw(rows, rng)
+    state = fitted(expression, sample, 10)
+    if state is None:
+        return False
+    bank = make_bank(task.prior, sample.XT, state.expression, (), rng)
+    screen = _Screen(state, sample, bank, task.prior)
+    largest = screen.largest_gain()
+    chance = 2.0 * np.log(len(bank.values) * len(screen.masks)) / len(sample)
+    return bool(largest < 1.3 * chance * state.error)
 
 
 def _score(state: State, prior: Prior, settings: GrowSettings) -> float:
@@ -132,9 +150,9 @@ class _Screen:
         self.outside = self.residual - self.Q @ (self.Q.T @ self.residual)
         self.Z = _sum_values(e, sample.XT)
         self.squares = bank.values**2
-        self.places = [
-            (k, a) for k, n in enumerate(e.nodes) for a in range(len(n.args))
-        ] + [(len(e.nodes), 0)]
+        self.places = [(k, a) for k, n in enumerate(e.nodes) for a in range(len(n.args))] + [
+            (len(e.nodes), 0)
+        ]
         self.masks = [self._mask(k, a) for k, a in self.places]
 
     def _mask(self, k: int, a: int) -> NDArray[np.bool_]:
@@ -147,6 +165,10 @@ class _Screen:
         for i, name in enumerate(e.names):
             mask[i] &= self.prior.allows_input(outer, a, name)
         return mask
+
+    def largest_gain(self) -> float:
+        """The largest gain of all additions, as a part of the mean squared error."""
+        return float(max(gain.max() for gain, _ in self._gains(self.D)))
 
     def additions(self, n: int) -> list[Proposal]:
         """Add w·φ to an argument."""
@@ -165,18 +187,22 @@ class _Screen:
         D: Array,
         make: Callable[[int, int, float], Proposal],
     ) -> list[Proposal]:
-        gains, weights = [], []
-        for s, mask in enumerate(self.masks):
-            d = D[s]
+        gains, weights = zip(*self._gains(D), strict=True)
+        best = self._best_of_each_size(np.array(gains), n, 0.0)
+        return [make(s, k, float(weights[s][k])) for s, k in best]
+
+    def _gains(self, D: Array) -> list[tuple[Array, Array]]:
+        """For each argument the gain and the weight of every entry, to first order."""
+        result = []
+        for d, mask in zip(D, self.masks, strict=True):
             along = self.bank.values @ (d * self.outside)
             size = self.squares @ (d * d)
             inside = self.bank.values @ (self.Q * d[:, None])
             rest = size - np.einsum("ij,ij->i", inside, inside)
-            gain = np.where(mask & (rest > 1e-6 * size), along**2 / np.maximum(rest, 1e-300), 0.0)
-            gains.append(gain)
-            weights.append(along / np.maximum(rest, 1e-300))
-        best = self._best_of_each_size(np.array(gains), n, 0.0)
-        return [make(s, k, float(weights[s][k])) for s, k in best]
+            good = mask & (rest > 1e-6 * size)
+            rest = np.where(good, np.maximum(rest, 1e-300), 1.0)
+            result.append((np.where(good, along**2 / rest, 0.0), along / rest))
+        return result
 
     def _best_of_each_size(self, gains: Array, n: int, least: float) -> list[tuple[int, int]]:
         """The places (argument, entry) of the n largest gains among simple, medium, all entries.
@@ -224,13 +250,9 @@ class _Screen:
     # --- making the children -------------------------------------------------------------------
 
     def _added(self, s: int, entry: int, weight: float) -> Proposal:
-        return lambda: self._rebuilt(
-            s, lambda old, phi, _: old.plus(phi.scaled(weight)), entry
-        )
+        return lambda: self._rebuilt(s, lambda old, phi, _: old.plus(phi.scaled(weight)), entry)
 
-    def _replaced(
-        self, s: int, entry: int, alpha: float, delta: float
-    ) -> Proposal:
+    def _replaced(self, s: int, entry: int, alpha: float, delta: float) -> Proposal:
         return lambda: self._rebuilt(
             s, lambda old, phi, _: phi.scaled(alpha).plus(Sum(delta)), entry
         )
@@ -240,9 +262,7 @@ class _Screen:
             factor = phi.scaled(weight).plus(Sum(1.0))
             if "mul" in self.prior.units:
                 return builder.apply(self.prior.unit("mul"), old, factor)
-            return builder.apply(
-                self.prior.unit("div"), old, phi.scaled(-weight).plus(Sum(1.0))
-            )
+            return builder.apply(self.prior.unit("div"), old, phi.scaled(-weight).plus(Sum(1.0)))
 
         return lambda: self._rebuilt(s, change, entry)
 
@@ -313,4 +333,3 @@ def _retyped(
 
         proposals.append(make)
     return proposals
-

@@ -1,0 +1,186 @@
+"""Result files, and the tables printed from them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["comparison", "read_results", "summary", "table", "write_results"]
+
+Run = Mapping[str, Any]
+HEADER = (
+    "problem", "median", "min", "max", "found", "first/s", "fit/s", "params", "truth", "same"
+)  # fmt: skip
+
+
+# --- files -------------------------------------------------------------------------------------
+
+
+def write_results(path: str | os.PathLike[str], results: Mapping[str, Any]) -> None:
+    """Write a result file whole or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(_plain(results), indent=1, allow_nan=False), encoding="utf-8")
+    os.replace(temporary, target)
+
+
+def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a result file."""
+    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not {"about", "runs"} <= set(found):
+        raise ValueError(f"{str(path)!r} is not a result file of this benchmark.")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+# --- figures -----------------------------------------------------------------------------------
+
+
+def median(values: Iterable[float | None]) -> float:
+    """Median in which a missing value counts as infinite."""
+    numbers = [math.inf if v is None else float(v) for v in values]
+    # Not NumPy's, which would give NaN between a number and infinity: half of the runs, or more,
+    # failed then.
+    numbers.sort()
+    n = len(numbers)
+    if n == 0:
+        return math.inf
+    return (numbers[(n - 1) // 2] + numbers[n // 2]) / 2
+
+
+def _by_problem(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run["problem"], []).append(run)
+    return groups
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return "-" if not math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def _seconds(value: float) -> str:
+    return "-" if not math.isfinite(value) else f"{value:.1f}"
+
+
+def _ratio(runs: Sequence[Run], key: str) -> str:
+    return f"{sum(bool(r[key]) for r in runs)}/{len(runs)}"
+
+
+def _row(name: str, runs: Sequence[Run]) -> list[str]:
+    errors = [math.inf if r["rmse"] is None else r["rmse"] for r in runs]
+    return [
+        name,
+        _number(median(errors)),
+        _number(min(errors)),
+        _number(max(errors)),
+        _ratio(runs, "success"),
+        _seconds(median(r["first_success"] for r in runs)),
+        _seconds(median(r["seconds"] for r in runs)),
+        _number(median(r["n_parameters"] for r in runs)),
+        str(runs[0]["n_parameters_truth"]),
+        _ratio(runs, "same_structure"),
+    ]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def table(runs: Iterable[Run]) -> str:
+    """One line per problem: test RMSE, successes, times, parameters, structure."""
+    groups = _by_problem(runs)
+    return _aligned([HEADER, *(_row(name, group) for name, group in groups.items())])
+
+
+def summary(runs: Sequence[Run]) -> str:
+    """The whole in one line."""
+    groups = _by_problem(runs)
+    solved = sum(2 * sum(r["success"] for r in g) > len(g) for g in groups.values())
+    equal = sum(r["same_structure"] for r in runs)
+    missed = sum(r["front_success"] and not r["success"] for r in runs)
+    held = sum(r["front_same_structure"] for r in runs)
+    passed = sum(r["front_same_structure"] and not r["same_structure"] for r in runs)
+    return (
+        f"solved at the median {solved} of {len(groups)}; "
+        f"runs succeeded {sum(r['success'] for r in runs)} of {len(runs)}; "
+        f"median time to the first success {_seconds(median(r['first_success'] for r in runs))} s; "
+        f"structure equal in {equal}; the front held the structure in {held} and the selection "
+        f"missed it in {passed}; it held a success and the selection missed it in {missed}"
+    )
+
+
+# --- two results side by side ------------------------------------------------------------------
+
+
+def comparison(a: Sequence[Run], b: Sequence[Run], names: tuple[str, str] = ("A", "B")) -> str:
+    """Two results side by side on the problems and seeds that both have."""
+    shared = {_key(r) for r in a} & {_key(r) for r in b}
+    if not shared:
+        return "The two results have no problem and seed in common."
+    of_a, of_b = ([r for r in runs if _key(r) in shared] for runs in (a, b))
+    groups_a, groups_b = _by_problem(of_a), _by_problem(of_b)
+    rows = [["problem", "median A", "B", "B/A", "found A", "B", "first/s A", "B", "B/A",
+             "params A", "B", "same A", "B"]]  # fmt: skip
+    for name, group in groups_a.items():
+        rows.append(_compared(name, group, groups_b[name]))
+    lines = [f"A: {names[0]}", f"B: {names[1]}", _aligned(rows)]
+    lines += [f"A: {summary(of_a)}", f"B: {summary(of_b)}", _balance(of_a, of_b)]
+    return "\n".join(lines)
+
+
+def _key(run: Run) -> tuple[str, int]:
+    return run["problem"], run["seed"]
+
+
+def _compared(name: str, a: Sequence[Run], b: Sequence[Run]) -> list[str]:
+    cells = [name]
+    for key, write in (("rmse", _number), ("first_success", _seconds)):
+        one, two = median(r[key] for r in a), median(r[key] for r in b)
+        ratio = two / one if one > 0 and math.isfinite(one) else math.inf
+        cells += [write(one), write(two), _number(ratio, 2)]
+        if key == "rmse":
+            cells += [_ratio(a, "success"), _ratio(b, "success")]
+    cells += [_number(median(r["n_parameters"] for r in group)) for group in (a, b)]
+    return [*cells, _ratio(a, "same_structure"), _ratio(b, "same_structure")]
+
+
+def _balance(a: Sequence[Run], b: Sequence[Run]) -> str:
+    """In how many runs only one of the two succeeded, and on how many problems it was faster."""
+    won = {_key(r): bool(r["success"]) for r in a}
+    only_b = sum(bool(r["success"]) and not won[_key(r)] for r in b)
+    only_a = sum(not r["success"] and won[_key(r)] for r in b)
+    groups_a, groups_b = _by_problem(a), _by_problem(b)
+    times = [
+        (median(r["first_success"] for r in group), median(r["first_success"] for r in groups_b[k]))
+        for k, group in groups_a.items()
+    ]
+    return (
+        f"only A succeeded in {only_a} runs, only B in {only_b}; median time to the first success "
+        f"shorter for A on {sum(x < y for x, y in times)} of {len(times)} problems, "
+        f"for B on {sum(y < x for x, y in times)}"
+    )
