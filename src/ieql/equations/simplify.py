@@ -55,7 +55,7 @@ def _gauged(builder: Builder, node: Node, args: tuple[Sum, ...]) -> Sum:
     if name == "cos" and args[0].weights and args[0].weights[0] < 0:
         return builder.apply(node.unit, args[0].scaled(-1.0))
     if name not in ("square", "sqrt", "mul", "div", "log") or not all(
-        0.0 < size < math.inf or a.is_constant for size, a in zip(sizes, args, strict=True)
+        1e-100 < size < 1e100 or a.is_constant for size, a in zip(sizes, args, strict=True)
     ):
         return builder.apply(node.unit, *args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]

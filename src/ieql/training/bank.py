@@ -127,7 +127,7 @@ def make_bank(
         Number of entries of the first and second layer.
     """
     maker = _Maker(prior, XT, parent, rng)
-    maker.graft(_swapped(parent, rng, 24))
+    maker.graft([(e, k) for e, k in _swapped(parent, rng, 24) if e.is_allowed(prior)])
     maker.graft([(e, k) for e in others for k in range(len(e.nodes))][:60])
     # Entries that overflow are sorted out at the end.
     with np.errstate(all="ignore"):
@@ -186,7 +186,7 @@ def _exchanged(parent: Expression, k: int, i: int, j: int) -> Expression:
         return Sum(s.bias, tuple({i: j, j: i}.get(q, q) for q in s.sources), s.weights)
 
     nodes = tuple(replace(n, args=tuple(swap(a) for a in n.args)) for n in parent.nodes[: k + 1])
-    return Expression(parent.names, nodes, parent.outputs)
+    return Expression(parent.names, nodes, (Sum(0.0, (len(parent.names) + k,), (1.0,)),))
 
 
 class _Maker:

@@ -97,14 +97,30 @@ def run_island(
     # is sorted out by its error, without a word.
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         for training in trainings:
-            for found in train(task, archive, training.seed, settings):
-                finds.largest = max(finds.largest, found.complexity)
-                if found.candidate is not None and archive.add(found.candidate):
-                    finds.candidates.append(found.candidate)
-                if time.time() > deadline:
-                    return finds
-            finds.n_trainings += 1
+            try:
+                _run_training(task, training, archive, settings, deadline, finds)
+            except (ArithmeticError, np.linalg.LinAlgError):
+                continue  # a training that breaks down numerically is dropped; others go on
+            if time.time() > deadline:
+                break
     return finds
+
+
+def _run_training(
+    task: Task,
+    training: Training,
+    archive: Archive,
+    settings: Settings,
+    deadline: float,
+    finds: Finds,
+) -> None:
+    for found in train(task, archive, training.seed, settings):
+        finds.largest = max(finds.largest, found.complexity)
+        if found.candidate is not None and archive.add(found.candidate):
+            finds.candidates.append(found.candidate)
+        if time.time() > deadline:
+            return
+    finds.n_trainings += 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+"""The archive keeps different equations apart and offers good parents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ieql.equations.expression import Expression
+from ieql.selection import Candidate, Front
+from ieql.training.archive import Archive, knees
+
+
+def candidate(text: str, error: float, complexity: float | None = None) -> Candidate:
+    e = Expression.parse(text, ("x", "y"))
+    size = float(e.n_parameters) if complexity is None else complexity
+    return Candidate(e, size, e.n_parameters, error, error)
+
+
+def test_equations_of_equal_size_that_are_built_differently_stay_side_by_side():
+    archive = Archive([candidate("cos(2*x)", 0.5), candidate("exp(2*x)", 0.7)])
+    assert len(archive) == 2
+    assert len(archive.front) == 1
+
+
+def test_a_cell_keeps_the_two_best():
+    archive = Archive([candidate(f"cos({k}*x)", 1.0 / k) for k in range(2, 6)])
+    assert sorted(c.rmse_train for c in archive) == [1 / 5, 1 / 4]
+    assert not archive.would_accept(Expression.parse("cos(9*x)", ("x", "y")), 2.0, 0.3)
+    assert archive.would_accept(Expression.parse("cos(9*x)", ("x", "y")), 2.0, 0.22)
+
+
+def test_the_same_equation_found_twice_is_kept_once():
+    archive = Archive([candidate("cos(2*x)", 0.5), candidate("cos(2*x)", 0.5)])
+    assert len(archive) == 1
+
+
+def test_an_equation_without_a_finite_error_is_not_kept():
+    assert not Archive().add(candidate("x", float("nan")))
+
+
+def test_knees_leave_out_what_does_not_pay_for_its_complexity():
+    front = Front(
+        [
+            candidate("x", 1.0, 1),
+            candidate("cos(x)", 0.5, 2),
+            candidate("cos(x) + y", 0.4999, 20),
+        ]
+    )
+    assert [c.complexity for c in knees(front)] == [1, 2]
+
+
+def test_parents_are_members_and_fixed_by_the_seed():
+    archive = Archive([candidate("x", 1.0), candidate("cos(2*x)", 0.5), candidate("exp(x)", 0.6)])
+    draws = [archive.parent(np.random.default_rng(7)) for _ in range(2)]
+    assert draws[0] is draws[1]
+    members = {id(c) for c in archive}
+    assert all(id(archive.parent(np.random.default_rng(k))) in members for k in range(20))
+
+
+def test_what_is_shared_makes_the_same_archive_again():
+    archive = Archive([candidate("x", 1.0), candidate("cos(2*x)", 0.5), candidate("exp(x)", 0.6)])
+    again = Archive(archive.shared())
+    assert {c.expression for c in again} == {c.expression for c in archive}
+    assert again.front.candidates == archive.front.candidates
