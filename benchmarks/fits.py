@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ieql.errors import IeqlError
 from ieql.runs import RunFolder
 from suites import Data, Problem
 
-__all__ = ["Equation", "Fit", "Settings", "fit_ieql", "warm_up"]
+__all__ = ["Equation", "Fit", "Settings", "fit_ieql"]
 
 Array = NDArray[np.float64]
 
@@ -77,6 +78,7 @@ class Fit:
 
 def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit:
     """Fit with default settings; what the front held and when is read from the run folder."""
+    _warm_up(settings.n_jobs)
     with tempfile.TemporaryDirectory(prefix="recovery-") as folder:
         model = IEQLRegressor(
             max_time=settings.max_time,
@@ -119,8 +121,9 @@ def _trail(records: list[dict[str, Any]], names: tuple[str, ...]) -> list[tuple[
     return trail
 
 
-def warm_up(n_jobs: int) -> None:
-    """Compile the kernels, or load them, before anything is timed."""
+@cache
+def _warm_up(n_jobs: int) -> None:
+    """Compile the kernels, or load them, before the first fit is timed."""
     X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
     IEQLRegressor(max_time=None, max_trainings=2, n_jobs=n_jobs, random_state=0).fit(
         X, X[:, 0] ** 2 + X[:, 1]

@@ -197,7 +197,8 @@ def _operon_equation(tree: Any, model: Any, names: tuple[str, ...], rows: _Rows)
     try:
         inner = Expression.parse(text, names).evaluate(rows.X)[:, 0]
         slope, offset = _line(inner, rows.y)
-        return Equation.parse(f"{offset!r} + {slope!r}*({text})", names)
+        scaled = Expression.parse(f"{offset!r} + {slope!r}*({text})", names)
+        return Equation.parse(scaled.text(), names)
     except IeqlError:  # a constant is not finite, or a denominator is zero
         return None
 
@@ -241,7 +242,8 @@ def _fit_gplearn(problem: Problem, data: Data, seed: int, settings: Settings) ->
     seconds = last = 0.0
     while not trail or seconds + last < limit:
         model.set_params(generations=model.generations + 1)
-        model.fit(rows.X, rows.y)
+        with np.errstate(all="ignore"):
+            model.fit(rows.X, rows.y)
         last = time.perf_counter() - start - seconds
         seconds += last
         for program in _best_programs(model):

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from fits import Equation, Fit, Settings, fit_ieql, warm_up
+from fits import Equation, Fit, Settings, fit_ieql
 from peers import PEERS, missing
 from structure import same_structure
 from suites import SUITES, Data, Problem, suite
@@ -153,7 +153,7 @@ def run_suite(
 def _line(run: dict[str, Any]) -> str:
     start = f"{run['method']} {run['problem']} seed {run['seed']}: "
     if "error" in run:
-        return start + run["error"]
+        return f"{start}{run['error']}"
     rmse = "undefined" if run["rmse"] == float("inf") else f"{run['rmse']:.4g}"
     first = run["first_success"]
     return start + ", ".join(
@@ -318,18 +318,12 @@ def _run(arguments: argparse.Namespace) -> None:
     earlier = _earlier(arguments)
     about = _about(arguments)
     settings = Settings(arguments.time, arguments.jobs, arguments.max_trainings)
-    if "ieql" in methods:
-        warm_up(arguments.jobs)
-
-    def store(runs: list[dict[str, Any]]) -> None:
-        if arguments.out is not None:
-            write_results(arguments.out, {"about": about, "runs": runs})
-
     runs = list(earlier)
 
     def keep(so_far: list[dict[str, Any]]) -> None:
         runs[:] = so_far
-        store(runs)
+        if arguments.out is not None:
+            write_results(arguments.out, {"about": about, "runs": runs})
 
     try:
         run_suite(problems, methods, range(arguments.seeds), settings, earlier, keep)

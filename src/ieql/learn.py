@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,13 @@ from sklearn.utils import check_random_state
 from ieql.data import Dataset, Scaling
 from ieql.equations.expression import Expression
 from ieql.equations.refit import finish
+from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.runs import RunFolder, sha256_of
 from ieql.sample import Sample
 from ieql.search import Budget, Result, in_parallel, search
 from ieql.selection import Candidate, Front, thinned
+from ieql.table import constant_columns
 from ieql.training.task import Task
 
 if TYPE_CHECKING:
@@ -79,8 +81,9 @@ def learn(
     # Scales without shifts: see `Task`.
     inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
     points = _domain_points(data, seed)
+    rules = _without_constants(prior, data)
     targets = [
-        _target(model, k, train, validation, extra, inputs, points, prior)
+        _target(model, k, train, validation, extra, inputs, points, rules)
         for k in range(data.y.shape[1])
     ]
     folder = _open_folder(model, data, prior)
@@ -96,7 +99,7 @@ def learn(
         start=start,
         on_round=report,
     )
-    fronts = _finish_all(model, targets, result, inputs, points, prior, start)
+    fronts = _finish_all(model, targets, result, inputs, points, rules, start)
     mean_errors = [_mean_errors(t) for t in targets]
     return Learned(
         fronts,
@@ -110,6 +113,14 @@ def learn(
 
 
 # --- tasks -------------------------------------------------------------------------------------
+
+
+def _without_constants(prior: Prior, data: Dataset) -> Prior:
+    """The prior, with the inputs left out that have the same value in every row."""
+    names = [data.feature_names[i] for i in constant_columns(data.X)]
+    if not names:
+        return prior
+    return replace(prior, inputs={**prior.inputs, **{name: {"only_in": ()} for name in names}})
 
 
 def _domain_points(data: Dataset, seed: int) -> Array:
@@ -134,8 +145,13 @@ def _target(
     outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
     zscore = Scaling.zscore(train.y[:, [k]], train.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
+    bound, mean = model.output_bound, float(zscore.offset.item())
+    if bound is not None and abs(mean) >= bound:
+        raise IeqlError(
+            f"output_bound is {bound:g}, but the mean of {train.target_names[k]!r} is {mean:g}: "
+            "no equation of use can keep to it; give a larger bound."
+        )
     box = Scaling.minmax(inputs.transform(train.X))
-    bound = model.output_bound
     task = Task(
         names=train.feature_names,
         prior=prior,
@@ -143,7 +159,7 @@ def _target(
         validation=_scaled(checks.head(SEARCH_ROWS), inputs, scaling),
         centre=box.offset,
         half=box.scale,
-        mean=float(zscore.offset.item() / zscore.scale.item()),
+        mean=mean / float(zscore.scale.item()),
         domain=np.ascontiguousarray(
             inputs.transform(points.T[: DOMAIN_POINTS + min(1024, 2 ** len(points))]).T
         ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.prior import Prior
-from ieql.selection import Candidate
+from ieql.selection import CRITERIA, Candidate
 from ieql.units import Unit
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "kind": "ieql model",
-        "parameters": {name: getattr(model, name) for name in KEPT_PARAMETERS},
+        "parameters": {name: _plain(getattr(model, name)) for name in KEPT_PARAMETERS},
         "prior": None if prior.custom else prior.to_dict(),
         "named": hasattr(model, "feature_names_in_"),
         "features": list(model.feature_names_),
         "targets": list(model.target_names_),
         "one_output": bool(model._one_output),
         "domain": model.domain_,
+        "domain_is_declared": model.domain is not None,
         "mean_errors": model.mean_errors_,
         "largest_complexities": [float(c) for c in model.largest_complexities_],
         "criterion": model.criterion_,
@@ -56,6 +57,11 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "interrupted": bool(model.interrupted_),
         "fronts": [[_candidate_form(c) for c in front] for front in model.fronts_],
     }
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def _candidate_form(c: Candidate) -> dict[str, Any]:
@@ -90,14 +96,18 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         knowledge = Prior.of(prior) if prior is not None else Prior.from_dict(stored or {})
         custom = {u.name: u for u in knowledge.custom}
         parameters = {k: v for k, v in form["parameters"].items() if k in KEPT_PARAMETERS}
-        model = cls(prior=knowledge, domain=dict(form["domain"]), **parameters)
+        bounds = {str(k): (float(a), float(b)) for k, (a, b) in form["domain"].items()}
+        # An input that was the same in every row has no width, and never was declared.
+        declared = {k: (a, b) for k, (a, b) in bounds.items() if a < b}
+        domain = declared if form["domain_is_declared"] else None
+        model = cls(prior=knowledge, domain=domain, **parameters)
         model.feature_names_ = [str(n) for n in form["features"]]
         model.n_features_in_ = len(model.feature_names_)
         if form["named"]:
             model.feature_names_in_ = np.array(model.feature_names_, dtype=object)
         model.target_names_ = [str(n) for n in form["targets"]]
         model._one_output = bool(form["one_output"])
-        model.domain_ = {str(k): [float(a), float(b)] for k, (a, b) in form["domain"].items()}
+        model.domain_ = {k: [a, b] for k, (a, b) in bounds.items()}
         model.mean_errors_ = [{str(k): float(v) for k, v in e.items()} for e in form["mean_errors"]]
         model.largest_complexities_ = [float(c) for c in form["largest_complexities"]]
         model.criterion_ = str(form["criterion"])
@@ -108,8 +118,11 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         model.selected_ = [int(k) for k in form["selected"]]
         _check(model)
     except IeqlError as error:
-        raise IeqlError(f"{where!r} cannot be read: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        hint = ""
+        if prior is None and form.get("prior") is None:
+            hint = " It was learned with units of your own: hand their prior to load()."
+        raise IeqlError(f"{where!r} cannot be read: {error}{hint}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise IeqlError(f"{where!r} is not a whole saved model: {error!r}.") from None
     return model
 
@@ -134,9 +147,13 @@ def _check(model: IEQLRegressor) -> None:
     parts = (model.fronts_, model.selected_, model.mean_errors_, model.largest_complexities_)
     if n == 0 or any(len(part) != n for part in parts):
         raise IeqlError("its parts do not belong together.")
+    if list(model.domain_) != model.feature_names_:
+        raise IeqlError("its domain does not fit the inputs.")
+    if model.criterion_ not in CRITERIA or any("validation" not in e for e in model.mean_errors_):
+        raise IeqlError("what it was selected by is unknown.")
     for front, chosen in zip(model.fronts_, model.selected_, strict=True):
         if not 0 <= chosen < len(front):
             raise IeqlError("the selected equation is not on the front.")
         for c in front:
-            if len(c.expression.names) != model.n_features_in_ or len(c.expression.outputs) != 1:
+            if list(c.expression.names) != model.feature_names_ or len(c.expression.outputs) != 1:
                 raise IeqlError("an equation does not fit the inputs.")

@@ -172,14 +172,12 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_ = names
         self.target_names_ = list(data.target_names)
         self.domain_ = data.domain.to_dict()
-        self.fronts_ = result.fronts
-        self.mean_errors_ = result.mean_errors
         self.largest_complexities_ = result.largest
         self.n_trainings_ = result.n_trainings
         self.interrupted_ = result.interrupted
         self.stop_reason_ = result.reason
         self._one_output = np.ndim(y) == 1
-        self._set_selection(self.selection, result.mean_errors)
+        self._set_selection(self.selection, result.fronts, result.mean_errors)
         if result.folder is not None:
             result.folder.write_equations(self.equations_)
             result.folder.write_model(self._to_json())
@@ -199,14 +197,17 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         for name, least in (("layers", 1), ("copies", 1), ("max_trainings", 1)):
             value = getattr(self, name)
-            if value is not None and (
-                not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least
-            ):
+            if value is not None and (not _is_whole(value) or value < least):
                 raise IeqlError(f"{name} must be None or a whole number from 1 on, not {value!r}.")
         for name in ("max_time", "output_bound"):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 < value < float("inf")):
                 raise IeqlError(f"{name} must be None or a positive number, not {value!r}.")
+        if self.n_jobs is not None and (not _is_whole(self.n_jobs) or self.n_jobs == 0):
+            raise IeqlError(
+                "n_jobs must be None or a whole number other than 0 (-1: one process per core), "
+                f"not {self.n_jobs!r}."
+            )
         if self.max_time is None and self.max_trainings is None:
             raise IeqlError("Give max_time or max_trainings: without either, fit would not end.")
         if not (_is_number(self.validation_fraction) and 0 < self.validation_fraction <= 0.9):
@@ -265,21 +266,25 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if (X_extrapolation is None) != (y_extrapolation is None):
             raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
         errors = [dict(e) for e in self.mean_errors_]
+        fronts = self.fronts_
         if X_extrapolation is not None:
             y_shape = np.empty((0,) if self._one_output else (0, len(self.target_names_)))
             extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y_shape)
             assert extra is not None
-            self.fronts_ = [
+            fronts = [
                 [_with_extrapolation(c, extra[0], extra[1][:, k]) for c in front]
-                for k, front in enumerate(self.fronts_)
+                for k, front in enumerate(fronts)
             ]
             for k, error in enumerate(errors):
                 error["extrapolation"] = _rmse(error["mean"], extra[1][:, k])
-        self._set_selection(criterion, errors)
+        self._set_selection(criterion, fronts, errors)
         return self
 
-    def _set_selection(self, criterion: str, errors: list[dict[str, float]]) -> None:
-        self.selected_ = [
+    def _set_selection(
+        self, criterion: str, fronts: list[list[Candidate]], errors: list[dict[str, float]]
+    ) -> None:
+        """Select on these fronts and make them the model's; a criterion in vain changes nothing."""
+        selected = [
             select(
                 front,
                 criterion,
@@ -288,9 +293,11 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 largest_complexity=largest,
             )
             for front, error, largest in zip(
-                self.fronts_, errors, self.largest_complexities_, strict=True
+                fronts, errors, self.largest_complexities_, strict=True
             )
         ]
+        self.fronts_ = fronts
+        self.selected_ = selected
         self.mean_errors_ = errors
         self.criterion_ = criterion
 
@@ -395,7 +402,9 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             form = json.loads(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise IeqlError(f"There is no file {str(path)!r}.") from None
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        except OSError as error:
+            raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
+        except (ValueError, RecursionError) as error:
             raise IeqlError(f"{str(path)!r} is not a saved model: {error}.") from None
         from ieql.model_file import from_form
 
@@ -407,8 +416,12 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return json.dumps(to_form(self), indent=1, allow_nan=False)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return _is_whole(value) or isinstance(value, (float, np.floating))
 
 
 def _rmse(predicted: Any, y: Array) -> float:

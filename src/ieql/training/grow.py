@@ -23,6 +23,7 @@ from ieql.training.archive import Archive
 from ieql.training.bank import Bank, make_bank
 from ieql.training.eliminate import State, drop_unneeded, fitted
 from ieql.training.task import Task
+from ieql.units import Unit
 
 __all__ = ["GrowSettings", "grow", "looks_like_noise"]
 
@@ -115,7 +116,7 @@ def _children(
     )
     screen = _Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
-    proposals += _retyped(state.expression, task.prior, rng, 2)
+    proposals += _retyped(screen, task.prior, rng, 3)
     children = []
     seen: set[Expression] = {state.expression}
     for proposal in proposals:
@@ -165,6 +166,19 @@ class _Screen:
         for i, name in enumerate(e.names):
             mask[i] &= self.prior.allows_input(outer, a, name)
         return mask
+
+    def node_values(self, k: int) -> tuple[Array, Array, Array]:
+        """Argument and value of a unit of one argument, and the output's sensitivity to it."""
+        e = self.expression
+        s = self.places.index((k, 0))
+        z = self.Z[s]
+        source = len(e.names) + k
+        d = np.zeros_like(z)
+        for number, total in enumerate(e.sums):
+            for i, w in zip(total.sources, total.weights, strict=True):
+                if i == source:
+                    d += w * self.D[number]
+        return z, e.nodes[k].unit(z), d
 
     def largest_gain(self) -> float:
         """The largest gain of all additions, as a part of the mean squared error."""
@@ -304,32 +318,71 @@ def _sum_values(expression: Expression, XT: Array) -> Array:
     return np.array(rows)
 
 
-def _retyped(
-    expression: Expression, prior: Prior, rng: np.random.Generator, n: int
-) -> list[Proposal]:
-    """Swap the type of a unit for another one of as many arguments, or bypass it."""
-    proposals: list[Proposal] = []
-    for _ in range(n if expression.nodes else 0):
-        k = int(rng.integers(len(expression.nodes)))
-        node = expression.nodes[k]
-        choices = [
-            u
-            for u in map(prior.unit, prior.units)
-            if u.arity == node.unit.arity and u is not node.unit
-        ]
-        pick = int(rng.integers(len(choices) + 1))
-        unit = choices[pick] if pick < len(choices) else None
+def _retyped(screen: _Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
+    """Exchange a unit for another type that does nearly the same on the data, or for a line.
 
-        def make(k: int = k, unit: object = unit) -> Expression:
-            builder = Builder(expression.names)
-            values = [builder.input(i) for i in range(len(expression.names))]
-            for j, node in enumerate(expression.nodes):
-                args = [translate(a, values) for a in node.args]
-                if j == k and unit is None:
-                    values.append(args[0])
-                else:
-                    values.append(builder.apply(unit if j == k else node.unit, *args))  # type: ignore[arg-type]
-            return builder.expression(translate(expression.outputs[0], values))
+    For every unit of one argument z and every other type u, a few α u(w z + b) + δ are fitted to
+    the unit's values where the output is sensitive to them; the closest are proposed.
+    """
+    e = screen.expression
+    found: list[tuple[float, Proposal]] = []
+    for k, node in enumerate(e.nodes):
+        if node.unit.arity != 1:
+            continue
+        z, y, d = screen.node_values(k)
+        spread = float(np.std(z))
+        total = float(np.sum((d * (y - np.average(y, weights=d * d + 1e-300))) ** 2))
+        if not (spread > 0 and np.isfinite(total) and total > 0):
+            continue
+        for unit in map(prior.unit, prior.units):
+            if unit.arity != 1 or unit is node.unit:
+                continue
+            best = min(
+                (
+                    _line_through(unit, z, y, d, w / spread, b)
+                    for w, b in zip(
+                        np.exp(rng.uniform(-2.0, 1.5, 5)), rng.uniform(-3.0, 3.0, 5), strict=True
+                    )
+                ),
+                key=lambda fit: fit[0],
+            )
+            error, w, b, alpha, delta = best
+            if np.isfinite(error):
+                found.append((error / total, _exchange(e, k, unit, w, b, alpha, delta)))
+    found.sort(key=lambda item: item[0])
+    return [proposal for _, proposal in found[:n]]
 
-        proposals.append(make)
-    return proposals
+
+def _line_through(
+    unit: Unit, z: Array, y: Array, d: Array, w: float, b: float
+) -> tuple[float, float, float, float, float]:
+    """Error, w, b, α, δ of the best α u(w (z - mean) + b) + δ for given w and b."""
+    shift = w * z - w * float(z.mean())
+    low = unit.domains[0][0]
+    if np.isfinite(low):
+        b = low - float(shift.min()) + abs(b) * 0.5 + 0.05
+    phi = unit(shift + b)
+    basis = np.stack([d * phi, d])
+    if not np.all(np.isfinite(basis)):
+        return np.inf, 0.0, 0.0, 0.0, 0.0
+    (alpha, delta), *_ = np.linalg.lstsq(basis.T, d * y, rcond=None)
+    error = float(np.sum((d * y - alpha * basis[0] - delta * d) ** 2))
+    return error, w, b - w * float(z.mean()), float(alpha), float(delta)
+
+
+def _exchange(
+    expression: Expression, k: int, unit: Unit, w: float, b: float, alpha: float, delta: float
+) -> Proposal:
+    def make() -> Expression:
+        builder = Builder(expression.names)
+        values = [builder.input(i) for i in range(len(expression.names))]
+        for j, node in enumerate(expression.nodes):
+            args = [translate(a, values) for a in node.args]
+            if j == k:
+                inner = args[0].scaled(w).plus(Sum(b))
+                values.append(builder.apply(unit, inner).scaled(alpha).plus(Sum(delta)))
+            else:
+                values.append(builder.apply(node.unit, *args))
+        return builder.expression(translate(expression.outputs[0], values))
+
+    return make

@@ -1,0 +1,170 @@
+"""Models as JSON files: the same predictions when read back, and a sentence for anything else."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ieql import IEQLRegressor, IeqlError, Prior, Unit
+from ieql.model_file import from_form, to_form
+
+NAMES = ["n [1/min]", "T"]
+
+
+def fitted(prior="plain", n_outputs=1, **parameters):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(1, 2, (60, 2)), columns=NAMES)
+    Y = pd.DataFrame({f"out {k}": X["T"] * (k + 1) + np.tanh(X["n [1/min]"]) for k in range(2)})
+    model = IEQLRegressor(prior, max_trainings=2, n_jobs=1, random_state=0, **parameters)
+    return model.fit(X, Y.iloc[:, 0] if n_outputs == 1 else Y), X
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()[0]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_what_is_read_back_is_what_was_saved(tmp_path, n_outputs):
+    model, X = fitted(n_outputs=n_outputs, output_bound=np.float64(1e3), layers=np.int64(2))
+    model.save(tmp_path / "model.json")
+    copy = IEQLRegressor.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    pd.testing.assert_frame_equal(copy.equations_, model.equations_)
+    assert copy.target_names_ == model.target_names_
+    assert copy.domain_ == model.domain_
+    assert copy.layers == 2
+    assert copy.latex() == model.latex()
+    assert str(copy.sympy()) == str(model.sympy())
+    np.testing.assert_array_equal(copy.select("V_int").predict(X), model.select("V_int").predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        copy.predict(X.rename(columns={"T": "t"}))
+
+
+def test_the_file_is_plain_json(tmp_path, model):
+    model.save(tmp_path / "model.json")
+    form = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert form == to_form(model)
+    assert form["features"] == NAMES
+
+
+def test_what_was_learned_without_names_is_used_without_names(tmp_path):
+    X = np.random.default_rng(0).uniform(-1, 1, (40, 2))
+    model = IEQLRegressor(max_trainings=1, n_jobs=1, random_state=0).fit(X, X[:, 0])
+    model.save(tmp_path / "model.json")
+    copy = IEQLRegressor.load(tmp_path / "model.json")
+    assert not hasattr(copy, "feature_names_in_")
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+
+
+def test_a_loaded_model_can_be_fitted_again(tmp_path):
+    """Also to data that lie elsewhere: the old range was not declared by anyone."""
+    model, X = fitted()
+    model.save(tmp_path / "model.json")
+    copy = IEQLRegressor.load(tmp_path / "model.json")
+    assert copy.domain is None
+    copy.fit(10 * X, X["T"])
+    declared, X = fitted(domain={"T": (0, 5)})
+    declared.save(tmp_path / "model.json")
+    copy = IEQLRegressor.load(tmp_path / "model.json")
+    with pytest.raises(IeqlError, match="The domain of 'T' is 0 to 5"):
+        copy.fit(10 * X, X["T"])
+
+
+def test_units_of_ones_own_must_be_handed_over(tmp_path):
+    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    prior = Prior(units=("mul",), custom=(tanh,))
+    model, X = fitted(prior)
+    assert any("tanh(" in text for text in model.equations_["equation"])
+    model.save(tmp_path / "model.json")
+    with pytest.raises(IeqlError, match=r"no unit 'tanh'.*units of your own: hand their prior to"):
+        IEQLRegressor.load(tmp_path / "model.json")
+    copy = IEQLRegressor.load(tmp_path / "model.json", prior=prior)
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+
+
+# --- junk ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not a saved model"),
+        (b"\xff\xfe\x00", "is not a saved model"),
+        (b"{", "is not a saved model"),
+        (b"[" * 100_000, "is not a saved model"),
+        (b"[1, 2]", "was not written by save"),
+        (b'{"kind": "other"}', "was not written by save"),
+        (b'{"kind": "ieql model", "format": 99}', "has the format 99, .* install a newer version"),
+        (b'{"kind": "ieql model", "format": 1}', "is not a whole saved model"),
+    ],
+)
+def test_a_file_that_is_no_model(tmp_path, content, message):
+    path = tmp_path / "model.json"
+    path.write_bytes(content)
+    with pytest.raises(IeqlError, match=message):
+        IEQLRegressor.load(path)
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(IeqlError, match=r"There is no file '.*nowhere.json'"):
+        IEQLRegressor.load(tmp_path / "nowhere.json")
+    with pytest.raises(IeqlError, match=r"Cannot read .*directory"):
+        IEQLRegressor.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.pop("fronts"), "is not a whole saved model: KeyError"),
+        (lambda f: f.update(selected=[99]), "the selected equation is not on the front"),
+        (lambda f: f.update(selected=[]), "its parts do not belong together"),
+        (lambda f: f.update(features=["a"]), "does not fit the inputs"),
+        (lambda f: f.update(criterion="best"), "what it was selected by is unknown"),
+        (lambda f: f.update(prior={"units": ["cosh"]}), r"no unit 'cosh'. Did you mean 'cos'\?"),
+        (lambda f: f["fronts"][0][0].update(expression={}), "not the stored form of an expression"),
+    ],
+)
+def test_a_model_whose_parts_do_not_fit(model, change, message):
+    form = to_form(model)
+    change(form)
+    with pytest.raises(IeqlError, match=message):
+        from_form(IEQLRegressor, form, "model.json")
+
+
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.just(10**400), st.floats(), st.text(max_size=3),
+    st.just([]), st.just({}), st.just([[]]), st.just({"": 1}),
+)  # fmt: skip
+
+
+def places(form, path=()):
+    """Every place inside nested lists and dictionaries."""
+    yield path
+    if isinstance(form, dict | list):
+        for key in form if isinstance(form, dict) else range(len(form)):
+            yield from places(form[key], (*path, key))
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_junk_anywhere_in_the_file_is_refused_or_harmless(model, data):
+    """Whatever is changed: a model that can be used, or one sentence; no other error."""
+    form = json.loads(json.dumps(to_form(model)))
+    *path, last = data.draw(st.sampled_from([p for p in places(form) if p]))
+    part = form
+    for key in path:
+        part = part[key]
+    part[last] = data.draw(JUNK)
+    try:
+        copy = from_form(IEQLRegressor, form, "model.json")
+        X = pd.DataFrame([[1.5, 1.5]], columns=copy.feature_names_)
+        assert copy.predict(X if form["named"] else X.to_numpy()).size == 1
+        assert len(copy.equations_)
+    except IeqlError as error:
+        assert "model.json" in str(error)

@@ -1,0 +1,400 @@
+"""The scikit-learn door."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ieql import IEQLRegressor, IeqlError, Prior
+
+COLUMNS = [
+    "equation",
+    "complexity",
+    "n_parameters",
+    "rmse_train",
+    "rmse_validation",
+    "rmse_extrapolation",
+    "selected",
+]
+
+
+def quick(**settings):
+    """A regressor that fits within a second."""
+    return IEQLRegressor(**{"max_trainings": 2, "n_jobs": 1, "random_state": 0, **settings})
+
+
+def rows(n=120, seed=0):
+    """Three columns and a target that needs the first two."""
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, 3))
+    return X, 3 * X[:, 0] ** 2 + X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return quick(max_trainings=6).fit(*rows())
+
+
+# --- scikit-learn --------------------------------------------------------------------------------
+
+
+@parametrize_with_checks([IEQLRegressor(max_trainings=2, n_jobs=1)])
+def test_scikit_learns_own_checks(estimator, check):
+    """All of them: none is skipped, none is expected to fail."""
+    check(estimator)
+
+
+def test_it_works_in_a_pipeline():
+    X, y = rows()
+    pipeline = make_pipeline(StandardScaler(), quick(max_trainings=6)).fit(X, y)
+    assert pipeline.score(X, y) > 0.99
+
+
+def test_it_works_in_a_grid_search():
+    X, y = rows()
+    grid = {"layers": [1, 2], "selection": ["V_int"], "prior": ["plain", {"units": ["square"]}]}
+    search = GridSearchCV(quick(max_trainings=1), grid, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert search.predict(X).shape == y.shape
+
+
+def test_it_works_in_cross_validation():
+    X, y = rows()
+    assert cross_val_score(quick(max_trainings=4), X, y, cv=2).min() > 0.9
+
+
+def test_a_clone_is_unfitted_and_has_the_same_parameters(model):
+    prior = Prior.of({"preset": "motor", "costs": {"cos": 20}})
+    original = quick(prior=prior, domain={"x0": (-2, 2)})
+    copy = clone(original)
+    assert copy.get_params() == original.get_params()
+    with pytest.raises(NotFittedError):
+        clone(model).predict(rows()[0])
+
+
+def test_a_pickled_model_predicts_the_same(model):
+    X, _ = rows()
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    pd.testing.assert_frame_equal(copy.equations_, model.equations_)
+
+
+def test_the_same_random_state_gives_the_same_equations():
+    X, y = rows()
+    y = y + 0.05 * np.random.default_rng(1).normal(size=len(y))
+    texts = [
+        tuple(quick(random_state=seed).fit(X, y).equations_["equation"]) for seed in (0, 0, 1)
+    ]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_the_number_of_processes_does_not_matter():
+    X, y = rows()
+    one, two = (quick(max_trainings=5, n_jobs=n).fit(X, y).equations_ for n in (1, 2))
+    pd.testing.assert_frame_equal(one, two)
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def test_names_of_a_frame_are_the_names_in_the_equations():
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["n [1/min]", "exp", "T_rot"])
+    model = quick(max_trainings=6).fit(frame, pd.Series(y, name="M [Nm]"))
+    assert model.feature_names_ == ["n [1/min]", "exp", "T_rot"]
+    assert model.target_names_ == ["M [Nm]"]
+    assert model.domain_["exp"] == [X[:, 1].min(), X[:, 1].max()]
+    text = model.equations_.loc[model.equations_["selected"], "equation"].item()
+    assert "`n [1/min]`" in text
+    assert {s.name for s in model.sympy().free_symbols} == {"n [1/min]", "exp"}
+    np.testing.assert_allclose(model.predict(frame), y, atol=1e-6)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"exp": "log"}))
+
+
+def test_without_names_the_inputs_are_numbered(model):
+    assert model.feature_names_ == ["x0", "x1", "x2"]
+    assert model.target_names_ == ["y"]
+
+
+def test_several_outputs_have_an_equation_each():
+    X, y = rows()
+    Y = pd.DataFrame({"first": y, "second": 2 * X[:, 2] - 1})
+    model = quick(max_trainings=5).fit(X, Y)
+    table = model.equations_
+    assert list(table.columns) == ["output", *COLUMNS]
+    assert table.groupby("output", sort=False)["selected"].sum().to_dict() == {
+        "first": 1,
+        "second": 1,
+    }
+    assert model.predict(X).shape == Y.shape
+    np.testing.assert_allclose(model.predict(X), Y, atol=1e-6)
+    assert len(model.sympy()) == len(model.latex()) == 2
+
+    # The rows of the table are counted through: the last one belongs to the second output.
+    last = model.predict(X, index=len(table) - 1)
+    np.testing.assert_array_equal(last[:, 0], model.predict(X)[:, 0])
+    np.testing.assert_array_equal(model.predict(X, index=0)[:, 0], np.full(len(X), last[0, 0] * 0
+                                  + model.expression(0, 0).evaluate(X)[0, 0]))
+    with pytest.raises(IeqlError, match=f"There is no equation {len(table)}; the rows are 0 to"):
+        model.predict(X, index=len(table))
+
+
+def test_a_column_vector_as_target_gives_a_column_of_predictions():
+    X, y = rows()
+    assert quick(max_trainings=1).fit(X, y[:, None]).predict(X).shape == (len(X), 1)
+
+
+def test_a_weight_is_a_number_of_repetitions():
+    X, y = rows(n=40)
+    y = y + 0.1 * np.random.default_rng(1).normal(size=len(y))
+    weight = np.arange(len(y)) % 3
+    weighted = quick().fit(X, y, sample_weight=weight)
+    repeated = quick().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    pd.testing.assert_frame_equal(weighted.equations_, repeated.equations_)
+
+
+def test_weights_pull_the_equation_to_their_rows():
+    X, _ = rows(n=200)
+    right = np.arange(200) % 2 == 0
+    y = np.where(right, X[:, 0], -X[:, 0])
+    model = quick(max_trainings=3).fit(X, y, sample_weight=np.where(right, 1.0, 1e-3))
+    assert np.sqrt(np.mean((model.predict(X) - y)[right] ** 2)) < 0.1
+
+
+def test_a_constant_column_is_said_and_left_out():
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(still=7.0)
+    with pytest.warns(UserWarning, match=r"The input\(s\) 'still' have the same value"):
+        model = quick(max_trainings=6, domain={"still": (0, 100)}).fit(frame, y)
+    assert not any("still" in text for text in model.equations_["equation"])
+    np.testing.assert_allclose(model.predict(frame.assign(still=50.0)), y, atol=1e-6)
+
+
+def test_only_constant_columns_leave_the_mean():
+    X, y = np.ones((30, 2)), np.arange(30.0)
+    with pytest.warns(UserWarning, match="same value"):
+        model = quick().fit(X, y)
+    assert len(model.equations_) == 1
+    assert model.predict(X)[0] == pytest.approx(y.mean(), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X, y: (X.assign(b="text"), y), "column 'b' holds 'text' in data row 1"),
+        (lambda X, y: (X.mask(X > 0.9), y), r"values are missing \(NaN\), the first in data row"),
+        (lambda X, y: (X.replace(X.iloc[3, 0], np.inf), y), "are infinite, the first in data row 4"),
+        (lambda X, y: (X.iloc[:9], y[:9]), r"has 9 sample\(s\); at least 10 rows are needed"),
+        (lambda X, y: (X, 0 * y + 4), "The target 'y' is 4.0 in every row"),
+        (lambda X, y: (X.set_axis(["a", "a", "b"], axis=1), y), "'a' appears 2 times"),
+    ],
+)
+def test_data_that_cannot_be_learned_from(spoil, message):
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with pytest.raises(IeqlError, match=message):
+        quick().fit(*spoil(frame, y))
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"trainer": "fats"}, r"no trainer 'fats'; known are fast\. Did you mean 'fast'\?"),
+        ({"selection": "V_in"}, r"no selection criterion 'V_in'; .* Did you mean 'V_int'\?"),
+        ({"prior": "moto"}, r"'moto' is neither a preset .* Did you mean 'motor'\?"),
+        ({"prior": {"unit": []}}, r"Unknown key 'unit' in the prior. Did you mean 'units'\?"),
+        ({"prior": 3}, "A prior is a preset name"),
+        ({"layers": 0}, "layers must be None or a whole number from 1 on, not 0"),
+        ({"copies": 1.5}, "copies must be None or a whole number from 1 on, not 1.5"),
+        ({"max_trainings": True}, "max_trainings must be None or a whole number from 1 on"),
+        ({"max_time": 0}, "max_time must be None or a positive number, not 0"),
+        ({"max_time": float("nan")}, "max_time must be None or a positive number, not nan"),
+        ({"output_bound": -1}, "output_bound must be None or a positive number, not -1"),
+        ({"output_bound": "1"}, "output_bound must be None or a positive number, not '1'"),
+        ({"max_time": None, "max_trainings": None}, "Give max_time or max_trainings"),
+        ({"n_jobs": 0}, r"n_jobs must be None or a whole number other than 0 .* not 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be None or a whole number"),
+        ({"validation_fraction": 0}, "validation_fraction must lie between 0 and 0.9, not 0"),
+        ({"validation_fraction": 1}, "validation_fraction must lie between 0 and 0.9, not 1"),
+        ({"selection": "V_int&ex"}, "V_int&ex needs labelled points outside the data"),
+        ({"domain": {"x7": (0, 1)}}, r"The domain names 'x7', which is not an input"),
+        ({"domain": {"x0": (0, 1)}}, "The domain of 'x0' is 0 to 1 but the data range from"),
+        ({"domain": [(-1, 1)]}, r"The domain has 1 pair\(s\) but there are 3 input\(s\)"),
+        ({"domain": [(-1, 1), (-1, 1), (1, -1)]}, r"'x2' must be \(low, high\) with low below high"),
+        ({"prior": {"inputs": {"x9": {"not_in": []}}}}, "rule for input 'x9', which is not a"),
+        ({"output_bound": 0.5}, "output_bound is 0.5, but the mean of 'y' is"),
+    ],
+)
+def test_wrong_parameters_are_said_before_any_work(settings, message):
+    with pytest.raises(IeqlError, match=message):
+        quick(**settings).fit(*rows())
+
+
+@pytest.mark.parametrize("given", ["X_extrapolation", "y_extrapolation"])
+def test_points_outside_the_data_come_with_their_labels(model, given):
+    X, y = rows(n=20, seed=3)
+    half = {given: X if given.startswith("X") else y}
+    with pytest.raises(IeqlError, match="Give X_extrapolation and y_extrapolation together"):
+        quick().fit(*rows(), **half)
+    with pytest.raises(IeqlError, match="Give X_extrapolation and y_extrapolation together"):
+        model.select("V_int", **half)
+    with pytest.raises(IeqlError, match=r"y_extrapolation has the shape \(20, 2\); 20 rows and 1"):
+        quick().fit(*rows(), X_extrapolation=X, y_extrapolation=np.stack([y, y], axis=1))
+
+
+def test_layers_and_copies_may_be_numbers_of_numpy():
+    model = quick(layers=np.int64(1), copies=np.int64(1), max_time=np.float32(60)).fit(*rows())
+    assert "equation" in model.equations_
+
+
+# --- the front -----------------------------------------------------------------------------------
+
+
+def test_the_front_is_a_table(model):
+    table = model.equations_
+    assert list(table.columns) == COLUMNS
+    assert table["selected"].sum() == 1
+    assert table["complexity"].is_monotonic_increasing
+    assert table["rmse_validation"].is_monotonic_decreasing
+    assert table["rmse_extrapolation"].isna().all()
+    assert table["n_parameters"].iloc[0] == 0
+    assert 0 < model.n_trainings_ <= 6
+    assert model.stop_reason_
+    assert not model.interrupted_
+
+
+def test_errors_are_in_the_unit_of_the_target():
+    X, y = rows()
+    mean = quick(max_trainings=1).fit(X, 1000 * y).equations_.iloc[0]
+    assert mean["rmse_train"] == pytest.approx(1000 * y.std(), rel=0.1)
+
+
+def test_every_equation_can_be_used(model):
+    X, y = rows()
+    for index in range(len(model.equations_)):
+        error = np.sqrt(np.mean((model.predict(X, index=index) - y) ** 2))
+        row = model.equations_.iloc[index]
+        assert error <= 1.01 * max(row["rmse_train"], row["rmse_validation"])
+        assert isinstance(model.latex(index), str)
+        assert model.sympy(index).free_symbols <= model.sympy(len(model.equations_) - 1).free_symbols
+    for index in (-1, len(model.equations_), "0", 1.5):
+        with pytest.raises(IeqlError, match="There is no equation"):
+            model.predict(X, index=index)
+
+
+def test_another_criterion_selects_another_equation():
+    X, y = rows()
+    y = y + 0.05 * np.random.default_rng(1).normal(size=len(y))
+    model = quick(max_trainings=6).fit(X, y)
+    table = model.equations_
+    assert model.select("V_int") is model
+    best = table["rmse_validation"].idxmin()
+    assert model.equations_["selected"].idxmax() == best
+    np.testing.assert_array_equal(model.predict(X), model.predict(X, index=int(best)))
+    model.select("V_int-S")
+    assert model.equations_["selected"].idxmax() <= best
+
+
+def test_selecting_by_points_outside_the_data():
+    X, y = rows()
+    X_far, y_far = np.array([[2.0, 2.0, 0.0], [3.0, -2.0, 0.0]]), np.array([14.0, 25.0])
+    model = quick(max_trainings=6).fit(X, y)
+    model.select("V_int&ex", X_extrapolation=X_far, y_extrapolation=y_far)
+    chosen = model.equations_[model.equations_["selected"]].iloc[0]
+    assert model.equations_["rmse_extrapolation"].notna().all()
+    assert chosen["rmse_extrapolation"] < 1e-6
+    direct = quick(max_trainings=6, selection="V_int&ex")
+    direct.fit(X, y, X_extrapolation=X_far, y_extrapolation=y_far)
+    np.testing.assert_allclose(direct.predict(X_far), y_far, atol=1e-5)
+    assert direct.domain_["x0"][1] == 3.0  # the domain holds the points outside the data
+
+
+def test_a_selection_in_vain_changes_nothing(model):
+    before = model.equations_
+    with pytest.raises(IeqlError, match="needs extrapolation errors"):
+        model.select("V_int&ex")
+    with pytest.raises(IeqlError, match=r"Unknown selection criterion 'V_ex'"):
+        model.select("V_ex", X_extrapolation=np.ones((3, 3)), y_extrapolation=np.ones(3))
+    pd.testing.assert_frame_equal(model.equations_, before)
+
+
+def test_latex_and_sympy(model):
+    import sympy
+
+    x0, x1 = sympy.symbols("x0 x1", real=True)
+    difference = sympy.nsimplify(sympy.expand(model.sympy() - (3 * x0**2 + x1)), rational=True)
+    assert all(abs(c) < 1e-6 for c in sympy.Poly(difference, x0, x1).coeffs())
+    assert "x_{0}" in model.latex()
+    assert len(model.latex(precision=2)) <= len(model.latex(precision=12))
+
+
+def test_an_unfitted_model_says_so():
+    for use in ("equations_", "sympy", "latex", "expression"):
+        with pytest.raises(NotFittedError):
+            getattr(quick(), use)()
+
+
+# --- stopping ------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_keeps_what_was_found(monkeypatch):
+    from ieql import search
+
+    calls = []
+    run_island = search.run_island
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return run_island(*args)
+
+    monkeypatch.setattr(search, "run_island", interrupted)
+    X, y = rows()
+    model = quick(max_trainings=100).fit(X, y)
+    assert model.interrupted_
+    assert model.stop_reason_ == "it was interrupted"
+    assert len(model.equations_) > 1
+    assert model.score(X, y) > 0.5
+
+
+def test_ctrl_c_while_the_equations_are_finished_keeps_them_as_they_are(monkeypatch):
+    from ieql import learn
+
+    calls = []
+    finish = learn.finish
+
+    def interrupted(*args, **options):
+        calls.append(options)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return finish(*args, **options)
+
+    monkeypatch.setattr(learn, "finish", interrupted)
+    X, y = rows()
+    model = quick(max_trainings=6).fit(X, y)
+    assert model.interrupted_
+    assert calls[-1]["in_haste"]
+    assert model.score(X, y) > 0.9
+
+
+def test_progress_is_told_on_stderr(capsys):
+    quick(progress=True).fit(*rows())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "2 trainings  y: " in err
+    assert "validation error" in err
+    quick().fit(*rows())
+    assert capsys.readouterr() == ("", "")
