@@ -16,11 +16,13 @@ from ieql.model_file import from_form, to_form
 NAMES = ["n [1/min]", "T"]
 
 
-def fitted(prior="plain", n_outputs=1, **parameters):
+def fitted(prior="plain", n_outputs=1, max_trainings=2, **parameters):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(1, 2, (60, 2)), columns=NAMES)
-    Y = pd.DataFrame({f"out {k}": X["T"] * (k + 1) + np.tanh(X["n [1/min]"]) for k in range(2)})
-    model = IEQLRegressor(prior, max_trainings=2, n_jobs=1, random_state=0, **parameters)
+    steep = np.tanh(9 * X["n [1/min]"] - 13)
+    Y = pd.DataFrame({"out 0": X["T"] + steep, "out 1": 2 * X["T"]})
+    parameters |= {"max_trainings": max_trainings, "n_jobs": 1, "random_state": 0}
+    model = IEQLRegressor(prior, **parameters)
     return model.fit(X, Y.iloc[:, 0] if n_outputs == 1 else Y), X
 
 
@@ -73,13 +75,13 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path):
     declared.save(tmp_path / "model.json")
     copy = IEQLRegressor.load(tmp_path / "model.json")
     with pytest.raises(IeqlError, match="The domain of 'T' is 0 to 5"):
-        copy.fit(10 * X, X["T"])
+        copy.fit(X.assign(T=10 * X["T"]), X["T"])
 
 
 def test_units_of_ones_own_must_be_handed_over(tmp_path):
     tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
     prior = Prior(units=("mul",), custom=(tanh,))
-    model, X = fitted(prior)
+    model, X = fitted(prior, max_trainings=4)
     assert any("tanh(" in text for text in model.equations_["equation"])
     model.save(tmp_path / "model.json")
     with pytest.raises(IeqlError, match=r"no unit 'tanh'.*units of your own: hand their prior to"):

@@ -157,8 +157,8 @@ def fit(
         ),
     ] = None,
     select: Annotated[
-        str, typer.Option(metavar="CRITERION", help="V_int, V_int-S or V_int&ex.")
-    ] = "V_int-S",
+        str, typer.Option(metavar="CRITERION", help="MDL, V_int, V_int-S or V_int&ex.")
+    ] = "MDL",
     extrapolation: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),

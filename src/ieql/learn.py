@@ -51,6 +51,7 @@ class Learned:
     fronts: list[list[Candidate]]
     mean_errors: list[dict[str, float]]
     largest: list[float]
+    n_rows: tuple[int, int]
     n_trainings: int
     interrupted: bool
     reason: str
@@ -105,6 +106,7 @@ def learn(
         fronts,
         mean_errors,
         result.largest,
+        (len(train), len(validation)),
         result.n_trainings,
         result.interrupted,
         result.reason,

@@ -49,6 +49,7 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "domain": model.domain_,
         "domain_is_declared": model.domain is not None,
         "mean_errors": model.mean_errors_,
+        "n_rows": [int(n) for n in model.n_rows_],
         "largest_complexities": [float(c) for c in model.largest_complexities_],
         "criterion": model.criterion_,
         "selected": [int(k) for k in model.selected_],
@@ -109,6 +110,8 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         model._one_output = bool(form["one_output"])
         model.domain_ = {k: [a, b] for k, (a, b) in bounds.items()}
         model.mean_errors_ = [{str(k): float(v) for k, v in e.items()} for e in form["mean_errors"]]
+        n_train, n_validation = form["n_rows"]
+        model.n_rows_ = (int(n_train), int(n_validation))
         model.largest_complexities_ = [float(c) for c in form["largest_complexities"]]
         model.criterion_ = str(form["criterion"])
         model.n_trainings_ = int(form["n_trainings"])

@@ -45,7 +45,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Where the equation must be safe; default: the range of the data.
     output_bound : float, optional
         Largest absolute value the equation may take in the domain (the paper's bound B).
-    selection : {"V_int", "V_int-S", "V_int&ex"}, default "V_int-S"
+    selection : {"MDL", "V_int", "V_int-S", "V_int&ex"}, default "MDL"
         Criterion that picks the equation used by `predict`.
     validation_fraction : float, default 0.1
         Part of the rows kept for validation.
@@ -96,7 +96,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         copies: int | None = None,
         domain: Any = None,
         output_bound: float | None = None,
-        selection: str = "V_int-S",
+        selection: str = "MDL",
         validation_fraction: float = 0.1,
         max_time: float | None = 60.0,
         max_trainings: int | None = None,
@@ -173,6 +173,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.target_names_ = list(data.target_names)
         self.domain_ = data.domain.to_dict()
         self.largest_complexities_ = result.largest
+        self.n_rows_ = result.n_rows
         self.n_trainings_ = result.n_trainings
         self.interrupted_ = result.interrupted
         self.stop_reason_ = result.reason
@@ -219,7 +220,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.selection == "V_int&ex" and X_extra is None:
             raise IeqlError(
                 "The criterion V_int&ex needs labelled points outside the data: give "
-                "X_extrapolation and y_extrapolation, or choose V_int-S."
+                "X_extrapolation and y_extrapolation, or choose MDL."
             )
         return Prior.of(self.prior)
 
@@ -291,6 +292,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 mean_error=error["validation"],
                 mean_error_extrapolation=error.get("extrapolation"),
                 largest_complexity=largest,
+                n_rows=self.n_rows_,
             )
             for front, error, largest in zip(
                 fronts, errors, self.largest_complexities_, strict=True

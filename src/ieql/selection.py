@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CRITERIA", "Candidate", "Front", "scores", "select", "thinned"]
 
-CRITERIA = ("V_int", "V_int-S", "V_int&ex")
+CRITERIA = ("V_int", "V_int-S", "V_int&ex", "MDL")
+CHOICES = 30.0
+"""How many connections, for the description length, each connection was chosen among."""
+ROUNDING = 1e-10
+"""Errors below this part of the mean predictor's are rounding."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,7 @@ def select(
     mean_error: float | None = None,
     mean_error_extrapolation: float | None = None,
     largest_complexity: float | None = None,
+    n_rows: tuple[int, int] | None = None,
     literal: bool = False,
 ) -> int:
     """Return the index of the candidate with the least criterion value; of equals the simplest.
@@ -171,6 +176,7 @@ def select(
         mean_error=mean_error,
         mean_error_extrapolation=mean_error_extrapolation,
         largest_complexity=largest_complexity,
+        n_rows=n_rows,
         literal=literal,
     )
     complexity = np.array([candidate.complexity for candidate in candidates])
@@ -184,6 +190,7 @@ def scores(
     mean_error: float | None = None,
     mean_error_extrapolation: float | None = None,
     largest_complexity: float | None = None,
+    n_rows: tuple[int, int] | None = None,
     literal: bool = False,
 ) -> NDArray[np.float64]:
     """Return the criterion's value for each candidate; infinity where it has none.
@@ -194,6 +201,13 @@ def scores(
         V_int     v_int²
         V_int-S   v_int² + s²
         V_int&ex  v_int² + v_ex²
+
+    And one of ours, which needs no scale: the description length of the data,
+
+        MDL       N ln(mse) + s (ln N + 2 ln 30)
+
+    with the mean squared error of all N rows, train and validation: what the residuals cost, plus
+    for each connection its constant and the choice of the connection.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -211,10 +225,14 @@ def scores(
     largest_complexity : float, optional
         Complexity of the most complex equation of the experiment. The paper normalises over all
         equations that were found; where `candidates` are only the front, this keeps the scale.
+    n_rows : (int, int), optional
+        Number of training and of validation rows, for MDL.
     literal : bool
         Follow the paper to the letter: neither leave out nor clip before normalising.
     """
     _check(candidates, criterion)
+    if criterion == "MDL":
+        return _description_lengths(candidates, n_rows or (1000, 100), mean_error or 0.0)
     limits = {"rmse_validation": mean_error}  # the criterion's terms, and where each is clipped
     if criterion == "V_int-S":
         limits["complexity"] = None
@@ -235,6 +253,21 @@ def scores(
             "can be selected; choose another criterion or search longer."
         )
     return values
+
+
+def _description_lengths(
+    candidates: Sequence[Candidate], n_rows: tuple[int, int], mean_error: float
+) -> NDArray[np.float64]:
+    n_train, n_validation = n_rows
+    n = n_train + n_validation
+    train = np.array([c.rmse_train for c in candidates])
+    validation = np.array([c.rmse_validation for c in candidates])
+    with np.errstate(over="ignore"):
+        mse = (n_train * train**2 + n_validation * validation**2) / n
+    floor = (ROUNDING * mean_error) ** 2 + np.finfo(np.float64).tiny
+    complexity = np.array([c.complexity for c in candidates])
+    values = n * np.log(mse + floor) + complexity * (np.log(n) + 2.0 * np.log(CHOICES))
+    return np.where(np.isfinite(values), values, np.inf)
 
 
 def _check(candidates: Sequence[Candidate], criterion: str) -> None:

@@ -67,6 +67,21 @@ def test_the_same_start_gives_the_same_states():
     assert [s.expression for s in first] == [s.expression for s in second]
 
 
+def test_more_constants_than_rows_go_quickly():
+    """With as many constants as rows any of them may go: the error is nothing to go by."""
+    names = tuple(f"x{i}" for i in range(20))
+    rng = np.random.default_rng(0)
+    XT = rng.normal(size=(20, 40))
+    sample = Sample(XT, XT[0] + 0.1 * rng.normal(size=40), np.ones(40))
+    terms = [f"{rng.normal():.3f}*{a} + {rng.normal():.3f}*{a}*{b}" for a, b in
+             zip(names, names[1:] + names[:1], strict=True)]
+    start = Expression.parse(" + ".join(terms), names)
+    found = list(eliminate(start, sample, PLAIN, SETTINGS))
+    assert start.n_parameters == 80
+    assert len(found) < 30
+    assert np.sqrt(found[-1].error) < 0.5
+
+
 def test_inputs_that_do_not_vary_do_no_harm():
     sample = rows("3*x")
     still = Sample(np.stack([sample.XT[0], np.zeros(len(sample))]), sample.y, sample.weight)

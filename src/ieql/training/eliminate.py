@@ -32,6 +32,8 @@ class EliminationSettings:
     bulk_part: float = 0.1
     """Weights go together while their summed saliency is below this part of the error."""
     bulk_share: float = 1.0 / 3.0
+    constants_per_row: float = 0.3
+    """With more constants than this the largest bulk goes at once, whatever is missed."""
     trials: int = 3
     first_steps: int = 12
     steps: int = 6
@@ -99,11 +101,14 @@ def _smaller(
     weights = np.flatnonzero(cost > 0)
     saliency = theta[free[weights]] ** 2 / np.maximum(inverse[weights, weights], 1e-300)
     order = np.argsort(saliency / cost[weights])
+    share = max(1, int(settings.bulk_share * len(weights)))
+    # Where there are hardly more rows than constants, the error does not say what is missed.
+    too_many = len(free) > settings.constants_per_row * len(sample)
     bulk = int(np.sum(np.cumsum(saliency[order]) < settings.bulk_part * error))
-    bulk = min(bulk, max(1, int(settings.bulk_share * len(weights))))
+    bulk = share if too_many else min(bulk, share)
     if bulk >= 2:
         removed = _without(state, weights[order[:bulk]], free, inverse, sample, settings)
-        if removed is not None and removed.error < 2.0 * error:
+        if removed is not None and (too_many or removed.error < 2.0 * error):
             return removed
     trials = [
         _without(state, weights[order[k : k + 1]], free, inverse, sample, settings)
