@@ -27,6 +27,7 @@ ORDER: list[str | tuple[str, ...]] = [
     # An expression offers its text and canonical form as methods.
     ("equations.expression", "equations.builder", "equations.text"),
     "equations.kernels",
+    "equations.twin",
     "equations.program",
     "equations.extract",
     "equations.simplify",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ieql import IEQLRegressor, IeqlError, Prior, Unit
+from ieql import IeqlError, IEQLRegressor, Prior, Unit
 from ieql.model_file import from_form, to_form
 
 NAMES = ["n [1/min]", "T"]
@@ -140,9 +140,11 @@ def test_a_model_whose_parts_do_not_fit(model, change, message):
 
 
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.just(10**400), st.floats(), st.text(max_size=3),
-    st.just([]), st.just({}), st.just([[]]), st.just({"": 1}),
-)  # fmt: skip
+    st.sampled_from([None, True, 10**400, [], {}, [[]], {"": 1}]),
+    st.integers(-3, 3),
+    st.floats(),
+    st.text(max_size=3),
+)
 
 
 def places(form, path=()):
@@ -163,10 +165,12 @@ def test_junk_anywhere_in_the_file_is_refused_or_harmless(model, data):
     for key in path:
         part = part[key]
     part[last] = data.draw(JUNK)
+    message = ""
     try:
         copy = from_form(IEQLRegressor, form, "model.json")
         X = pd.DataFrame([[1.5, 1.5]], columns=copy.feature_names_)
         assert copy.predict(X if form["named"] else X.to_numpy()).size == 1
         assert len(copy.equations_)
     except IeqlError as error:
-        assert "model.json" in str(error)
+        message = str(error)
+    assert message == "" or "model.json" in message

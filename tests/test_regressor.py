@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ieql import IEQLRegressor, IeqlError, Prior
+from ieql import IeqlError, IEQLRegressor, Prior
 
 COLUMNS = [
     "equation",
@@ -90,9 +90,7 @@ def test_a_pickled_model_predicts_the_same(model):
 def test_the_same_random_state_gives_the_same_equations():
     X, y = rows()
     y = y + 0.05 * np.random.default_rng(1).normal(size=len(y))
-    texts = [
-        tuple(quick(random_state=seed).fit(X, y).equations_["equation"]) for seed in (0, 0, 1)
-    ]
+    texts = [tuple(quick(random_state=seed).fit(X, y).equations_["equation"]) for seed in (0, 0, 1)]
     assert texts[0] == texts[1] != texts[2]
 
 
@@ -192,7 +190,10 @@ def test_only_constant_columns_leave_the_mean():
     [
         (lambda X, y: (X.assign(b="text"), y), "column 'b' holds 'text' in data row 1"),
         (lambda X, y: (X.mask(X > 0.9), y), r"values are missing \(NaN\), the first in data row"),
-        (lambda X, y: (X.replace(X.iloc[3, 0], np.inf), y), "are infinite, the first in data row 4"),
+        (
+            lambda X, y: (X.replace(X.iloc[3, 0], np.inf), y),
+            "are infinite, the first in data row 4",
+        ),
         (lambda X, y: (X.iloc[:9], y[:9]), r"has 9 sample\(s\); at least 10 rows are needed"),
         (lambda X, y: (X, 0 * y + 4), "The target 'y' is 4.0 in every row"),
         (lambda X, y: (X.set_axis(["a", "a", "b"], axis=1), y), "'a' appears 2 times"),
@@ -232,7 +233,10 @@ def test_data_that_cannot_be_learned_from(spoil, message):
         ({"domain": {"x7": (0, 1)}}, r"The domain names 'x7', which is not an input"),
         ({"domain": {"x0": (0, 1)}}, "The domain of 'x0' is 0 to 1 but the data range from"),
         ({"domain": [(-1, 1)]}, r"The domain has 1 pair\(s\) but there are 3 input\(s\)"),
-        ({"domain": [(-1, 1), (-1, 1), (1, -1)]}, r"'x2' must be \(low, high\) with low below high"),
+        (
+            {"domain": [(-1, 1), (-1, 1), (1, -1)]},
+            r"'x2' must be \(low, high\) with low below high",
+        ),
         ({"prior": {"inputs": {"x9": {"not_in": []}}}}, "rule for input 'x9', which is not a"),
         ({"output_bound": 0.5}, "output_bound is 0.5, but the mean of 'y' is"),
     ],
@@ -288,7 +292,9 @@ def test_every_equation_can_be_used(model):
         row = model.equations_.iloc[index]
         assert error <= 1.01 * max(row["rmse_train"], row["rmse_validation"])
         assert isinstance(model.latex(index), str)
-        assert model.sympy(index).free_symbols <= model.sympy(len(model.equations_) - 1).free_symbols
+        assert (
+            model.sympy(index).free_symbols <= model.sympy(len(model.equations_) - 1).free_symbols
+        )
     for index in (-1, len(model.equations_), "0", 1.5):
         with pytest.raises(IeqlError, match="There is no equation"):
             model.predict(X, index=index)

@@ -6,11 +6,11 @@ import time
 
 import joblib
 import pytest
-from tasks import make_task
 
 from ieql.search import Budget, Result, search
 from ieql.selection import Front
 from ieql.training.archive import Archive
+from tasks import make_task
 
 FORMULA = "x*y + 0.5*cos(3*x)"
 

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ieql.errors import IeqlError
-from ieql.selection import CRITERIA, Candidate, Front, scores, select
+from ieql.selection import Candidate, Front, scores, select, thinned
+
+PAPER = ("V_int", "V_int-S", "V_int&ex")
 
 
 def candidate(
@@ -137,7 +139,35 @@ def test_each_criterion_by_hand() -> None:
     assert scores(THREE, "V_int-S") == pytest.approx([1, 0.04 + 0.25, 1])
     ex = (0.9 / 1.9) ** 2
     assert scores(THREE, "V_int&ex") == pytest.approx([1 + ex, 0.04, 1])
-    assert [select(THREE, c) for c in CRITERIA] == [2, 1, 1]
+    assert [select(THREE, c) for c in PAPER] == [2, 1, 1]
+
+
+def test_the_description_length_by_hand() -> None:
+    """A hundred times the complexity is worth it only if the error falls by enough."""
+    n = (900, 100)
+    errors = ((3, 1.0), (5, 0.5), (50, 0.499))
+    simple, better, noise = (candidate(c, e, train=e) for c, e in errors)
+    price = np.log(1000) + 2 * np.log(30)
+    expected = [3 * price, 1000 * np.log(0.25) + 5 * price, 1000 * np.log(0.499**2) + 50 * price]
+    front = [simple, better, noise]
+    assert scores(front, "MDL", n_rows=n) == pytest.approx(expected)
+    assert select(front, "MDL", n_rows=n) == 1
+
+
+def test_the_description_length_takes_the_simplest_of_exact_equations() -> None:
+    """Below rounding a smaller error means nothing."""
+    front = [candidate(2, 1e-13, train=1e-13), candidate(9, 1e-16, train=1e-16)]
+    assert select(front, "MDL", mean_error=1.0, n_rows=(900, 100)) == 0
+
+
+def test_thinning_leaves_out_what_is_hardly_better_than_something_simpler() -> None:
+    front = [candidate(1, 1.0), candidate(2, 0.999), candidate(3, 0.5), candidate(4, 0.4999)]
+    assert [c.complexity for c in thinned(front)] == [1, 3]
+
+
+def test_thinning_keeps_what_extrapolates_clearly_better() -> None:
+    front = [candidate(1, 1.0, 1.0), candidate(2, 1.0, 0.95), candidate(3, 1.0, 0.5)]
+    assert [c.complexity for c in thinned(front)] == [1, 3]
 
 
 def test_the_index_is_that_of_the_given_order() -> None:
@@ -174,7 +204,7 @@ def test_the_literal_form_neither_fails_on_nor_selects_what_is_not_finite() -> N
     assert select([candidate(3, math.nan), candidate(4, 0.5)], "V_int", literal=True) == 1
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", PAPER)
 @pytest.mark.parametrize("literal", [False, True])
 def test_equal_candidates_score_zero_and_the_first_is_taken(criterion: str, literal: bool) -> None:
     twins = [candidate(3, 0.5, 0.5), candidate(3, 0.5, 0.5)]
@@ -193,7 +223,7 @@ positive = st.floats(0, 1e6)
 
 @given(
     st.lists(st.builds(candidate, positive, positive, positive), min_size=1, max_size=9),
-    st.sampled_from(CRITERIA),
+    st.sampled_from(PAPER),
     st.none() | positive,
 )
 def test_scores_lie_between_zero_and_the_number_of_terms(

@@ -231,6 +231,13 @@ def test_the_papers_electric_machine_formula_has_six_parameters():
     assert expression.unit_counts() == {"square": 2}
 
 
+@pytest.mark.parametrize(
+    ("text", "depth"), [("3", 0), ("2*x1 + x2", 0), ("cos(x1) + x2**2", 1), ("exp(x1*x2)*x1", 3)]
+)
+def test_depth_is_the_number_of_hidden_layers_needed(text, depth):
+    assert parse(text).depth == depth
+
+
 def test_a_shared_unit_is_paid_once():
     motor = Prior.of("motor")
     assert parse("cos(x1)").complexity(motor) == 1 + 10

@@ -106,7 +106,9 @@ def box(expression, points):
     return worst_points(expression, points, np.array([-1.0, -1.0]), np.array([1.0, 1.0]), seed=0)
 
 
-@pytest.mark.parametrize("text", ["1/((5*x - 1)**2 + 2*y + 1.97)", "log((5*x - 1)**2 + 2*y + 1.97)"])
+@pytest.mark.parametrize(
+    "text", ["1/((5*x - 1)**2 + 2*y + 1.97)", "log((5*x - 1)**2 + 2*y + 1.97)"]
+)
 def test_a_hole_between_the_points_is_found_by_looking_closer(text):
     """The argument is negative only in a sliver near the edge, which the points just miss."""
     expression = parse(text)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from strategies import expressions
 
 from ieql.equations.expression import Expression
 from ieql.equations.simplify import gauge, simplify
 from ieql.prior import Prior
+from strategies import expressions
 
 NAMES = ("x", "y")
 X = np.random.default_rng(0).uniform(0.5, 2.0, (60, 2))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tasks import NAMES, labelled
 
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.sample import Sample
 from ieql.training.eliminate import EliminationSettings, drop_unneeded, eliminate, fitted
+from tasks import NAMES, labelled
 
 PLAIN = Prior.of("plain")
 SETTINGS = EliminationSettings()
@@ -28,7 +28,8 @@ def states(text, sample, prior=PLAIN):
 
 
 OVERCOMPLETE = (
-    "2.9*x**2 + 1.1*y + 0.1*exp(0.3*x + 0.2*y) + 0.1*cos(2*x - y) + 0.2*x*y/(x - y + 3) + 0.1*x - 0.1"
+    "2.9*x**2 + 1.1*y + 0.1*exp(0.3*x + 0.2*y) + 0.1*cos(2*x - y)"
+    " + 0.2*x*y/(x - y + 3) + 0.1*x - 0.1"
 )
 
 
@@ -73,8 +74,10 @@ def test_more_constants_than_rows_go_quickly():
     rng = np.random.default_rng(0)
     XT = rng.normal(size=(20, 40))
     sample = Sample(XT, XT[0] + 0.1 * rng.normal(size=40), np.ones(40))
-    terms = [f"{rng.normal():.3f}*{a} + {rng.normal():.3f}*{a}*{b}" for a, b in
-             zip(names, names[1:] + names[:1], strict=True)]
+    terms = [
+        f"{rng.normal():.3f}*{a} + {rng.normal():.3f}*{a}*{b}"
+        for a, b in zip(names, names[1:] + names[:1], strict=True)
+    ]
     start = Expression.parse(" + ".join(terms), names)
     found = list(eliminate(start, sample, PLAIN, SETTINGS))
     assert start.n_parameters == 80

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from tasks import make_task
 
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.grow import GrowSettings, grow, looks_like_noise
 from ieql.training.island import constant
+from tasks import make_task
 
 
 def best_error(task, seed: int, moves: int = 6) -> float:

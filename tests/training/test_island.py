@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from tasks import labelled, make_task
 
 from ieql.equations.safety import is_safe
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.island import Settings, Training, constant, run_island, train
+from tasks import labelled, make_task
 
 SETTINGS = Settings()
 FOREVER = float("inf")
@@ -72,9 +72,7 @@ def test_a_training_is_a_pure_function(growth):
 
 def test_another_seed_is_another_training():
     task = make_task("x*y + 0.5*cos(3*x)", noise=0.05)
-    texts = {
-        tuple(c.expression.text() for c in candidates(task, [seed])) for seed in range(4)
-    }
+    texts = {tuple(c.expression.text() for c in candidates(task, [seed])) for seed in range(4)}
     assert len(texts) == 4
 
 

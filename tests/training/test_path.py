@@ -87,12 +87,12 @@ def test_what_is_expensive_is_drawn_less_often():
 
 
 @pytest.mark.parametrize(("layers", "copies"), [(1, 1), (2, 3), (3, 1)])
-def test_layers_and_copies_may_be_fixed(layers, copies):
-    for seed in range(5):
+def test_a_random_network_is_a_part_of_the_users(layers, copies):
+    for seed in range(10):
         network = random_network(PLAIN, NAMES, np.random.default_rng(seed), layers, copies)
-        assert len(network.layers) == layers
+        assert len(network.layers) <= layers
         for layer in network.layers:
-            assert set(Counter(layer).values()) == {copies}
+            assert max(Counter(layer).values()) <= copies
 
 
 def test_few_units_are_all_used():
@@ -136,9 +136,7 @@ def test_without_what_is_new_the_network_is_the_equation(text):
     network, W = embed(expression, PLAIN, np.random.default_rng(1), SETTINGS)
     theta = np.abs(np.concatenate([expression.constants(), [0.0]])).astype(np.float32)
     old = extract(network, W, np.isin(np.abs(W), theta))
-    np.testing.assert_allclose(
-        old.evaluate(XT.T), expression.evaluate(XT.T), rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(old.evaluate(XT.T), expression.evaluate(XT.T), rtol=1e-6, atol=1e-6)
 
 
 def test_what_grows_around_an_equation_obeys_the_prior():
@@ -219,7 +217,8 @@ def test_a_network_that_diverges_is_given_up():
     rng = np.random.default_rng(0)
     network = random_network(PLAIN, NAMES, rng, layers=2)
     W = np.where(network.allowed, np.float32(1e30), np.float32(0.0))
-    assert train_dense(XT, y, None, network, W, rng, QUICK) is None
+    with np.errstate(all="ignore"):
+        assert train_dense(XT, y, None, network, W, rng, QUICK) is None
 
 
 def test_a_users_own_unit_takes_part():

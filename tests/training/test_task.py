@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tasks import NAMES, labelled, make_task
 
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.sample import Sample
+from tasks import NAMES, labelled, make_task
 
 
 def parse(text):
@@ -41,6 +41,12 @@ def test_what_the_prior_forbids_is_no_candidate():
     assert task.candidate(parse("cos(cos(x))")) is None
     assert task.candidate(parse("x + y")) is None
     assert task.candidate(parse("x + y**2")) is not None
+
+
+def test_what_needs_more_layers_than_there_are_is_no_candidate():
+    task = make_task(layers=1)
+    assert task.candidate(parse("cos(x) + x*y")) is not None
+    assert task.candidate(parse("cos(x*y)")) is None
 
 
 def test_what_is_not_safe_in_the_domain_is_no_candidate():

@@ -159,6 +159,14 @@ class Expression:
         return sum(len(s.sources) for s in self.sums)
 
     @property
+    def depth(self) -> int:
+        """Largest number of units between an input and an output: the hidden layers it needs."""
+        levels = [0] * len(self.names)
+        for node in self.nodes:
+            levels.append(1 + max((levels[i] for a in node.args for i in a.sources), default=0))
+        return max(levels, default=0)
+
+    @property
     def inputs_used(self) -> tuple[str, ...]:
         """Names of the inputs that matter, in the order of the columns."""
         used = {i for s in self.sums for i in s.sources}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate, Front
@@ -65,6 +66,19 @@ class Archive:
     def best(self) -> float:
         """Least training error of all members."""
         return min((c.rmse_train for c in self), default=math.inf)
+
+    def input_chances(self, n_inputs: int) -> NDArray[np.float64]:
+        """How often to draw each input: more often if good equations use it.
+
+        With few inputs it hardly matters; with many most are irrelevant, and this finds them out.
+        """
+        used = np.zeros(n_inputs)
+        for c in knees(self.front):
+            share = 1.0 / max(len(c.expression.inputs_used), 1)
+            for i, name in enumerate(c.expression.names):
+                used[i] += share if name in c.expression.inputs_used else 0.0
+        even = np.full(n_inputs, 1.0 / n_inputs)
+        return 0.4 * even + 0.6 * used / used.sum() if used.sum() > 0 else even
 
     def parent(self, rng: np.random.Generator) -> Candidate:
         """Draw a candidate to start from: half of the time from the front, else from any cell."""

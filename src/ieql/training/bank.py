@@ -108,6 +108,7 @@ def make_bank(
     others: Sequence[Expression],
     rng: np.random.Generator,
     sizes: tuple[int, int] = (500, 700),
+    chances: Array | None = None,
 ) -> Bank:
     """Draw a bank.
 
@@ -125,8 +126,10 @@ def make_bank(
         Source of all choices.
     sizes : (int, int)
         Number of entries of the first and second layer.
+    chances : array (inputs,), optional
+        How often each input is drawn; default: all alike.
     """
-    maker = _Maker(prior, XT, parent, rng)
+    maker = _Maker(prior, XT, parent, rng, chances)
     maker.graft([(e, k) for e, k in _swapped(parent, rng, 24) if e.is_allowed(prior)])
     maker.graft([(e, k) for e in others for k in range(len(e.nodes))][:60])
     # Entries that overflow are sorted out at the end.
@@ -191,8 +194,14 @@ def _exchanged(parent: Expression, k: int, i: int, j: int) -> Expression:
 
 class _Maker:
     def __init__(
-        self, prior: Prior, XT: Array, parent: Expression, rng: np.random.Generator
+        self,
+        prior: Prior,
+        XT: Array,
+        parent: Expression,
+        rng: np.random.Generator,
+        chances: Array | None,
     ) -> None:
+        self.chances = np.full(len(XT), 1.0 / len(XT)) if chances is None else chances
         self.prior = prior
         self.rng = rng
         self.names = parent.names
@@ -288,10 +297,13 @@ class _Maker:
         rng = self.rng
         inputs = permitted[permitted < n_in]
         # Inputs are what most arguments are made of; in the second layer one source is a unit.
-        src = rng.choice(permitted, size=(count, 2))
+        weight = np.where(permitted < n_in, self.chances[np.minimum(permitted, n_in - 1)], 1.0)
+        weight[permitted < n_in] *= n_in
+        src = rng.choice(permitted, size=(count, 2), p=weight / weight.sum())
         if len(inputs):
             plain = rng.random((count, 2)) < (0.7 if first == 0 else 0.3)
-            src = np.where(plain, rng.choice(inputs, size=(count, 2)), src)
+            chance = self.chances[inputs] / self.chances[inputs].sum()
+            src = np.where(plain, rng.choice(inputs, size=(count, 2), p=chance), src)
         spread = np.std(table[src[:, 0]], axis=1) + 1e-12, np.std(table[src[:, 1]], axis=1) + 1e-12
         w = np.zeros((count, 2))
         sign = rng.choice([-1.0, 1.0], size=(count, 2), p=[0.3, 0.7])

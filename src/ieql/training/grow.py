@@ -112,7 +112,12 @@ def _children(
     others = list(archive)
     picks = rng.choice(len(others), size=min(settings.others, len(others)), replace=False)
     bank = make_bank(
-        task.prior, sample.XT, state.expression, [others[int(k)].expression for k in picks], rng
+        task.prior,
+        sample.XT,
+        state.expression,
+        [others[int(k)].expression for k in picks],
+        rng,
+        chances=archive.input_chances(len(task.names)),
     )
     screen = _Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]

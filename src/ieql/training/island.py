@@ -51,6 +51,8 @@ class Settings:
     regrow: float = 0.5
     """Share of trainings that start from an equation of the front."""
     warm_up_regrown: int = 6
+    path_inputs: int = 10
+    """Inputs of a path; of more, some are drawn."""
     abandon: float = 1.5
     """A path whose first sparse error is this many times the best one is given up."""
 
@@ -204,5 +206,10 @@ def _dense_part(
         network = random_network(task.prior, task.names, rng, task.layers, task.copies)
         W = random_weights(network, rng, settings.path)
         warm_up = settings.path.warm_up
-    sparse = train_dense(*task.dense, network, W, rng, settings.path, warm_up)
+    d = len(task.names)
+    inputs = None
+    if d > settings.path_inputs:
+        chances = archive.input_chances(d)
+        inputs = rng.choice(d, size=settings.path_inputs, replace=False, p=chances)
+    sparse = train_dense(*task.dense, network, W, rng, settings.path, warm_up, inputs)
     return None if sparse is None else task.from_dense(sparse)

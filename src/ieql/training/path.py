@@ -68,17 +68,18 @@ def random_network(
     """Draw a small network: all unit types once, or three to five types twice.
 
     Expensive units are drawn less often: the probability falls with the complexity factor c_u.
+    `layers` and `copies` are the size of the user's network, of which this is a part.
     """
     units = [prior.unit(name) for name in prior.units]
     chance = np.array([FAVOURED.get(u.name, 1.0) / prior.cost(u.name) for u in units])
-    depth = layers if layers is not None else int(rng.choice([1, 2, 3], p=[0.15, 0.7, 0.15]))
+    depth = min(int(rng.choice([1, 2, 3], p=[0.15, 0.7, 0.15])), layers or 3)
     # A third layer doubles the number of weights: all types twice would be too slow.
     if depth > 2 or rng.random() < 0.4 or len(units) <= 3:
-        chosen, count = list(range(len(units))), copies or 1
+        chosen, count = list(range(len(units))), 1
     else:
         size = int(rng.integers(3, min(5, len(units)) + 1))
         picks = rng.choice(len(units), size=size, replace=False, p=chance / chance.sum())
-        chosen, count = sorted(int(k) for k in picks), copies or 2
+        chosen, count = sorted(int(k) for k in picks), min(2, copies or 2)
     layer = tuple(units[k] for k in chosen for _ in range(count))
     return Network(tuple(names), (layer,) * depth, prior)
 
@@ -196,6 +197,7 @@ def train_dense(
     rng: np.random.Generator,
     settings: PathSettings,
     warm_up: int | None = None,
+    inputs: NDArray[np.intp] | None = None,
 ) -> Expression | None:
     """Train a dense network until few weights are left; None if it diverges.
 
@@ -209,8 +211,14 @@ def train_dense(
         Source of the resampled rows.
     settings, warm_up
         Numbers of the method; `warm_up` overrides that of the settings.
+    inputs
+        The inputs that may be used; default: all.
     """
     state = _Dense(network, W, network.allowed.copy())
+    if inputs is not None:
+        unused = np.setdiff1d(np.arange(len(network.names)), inputs)
+        state.live[:, 1 + unused] = False
+        state.W = np.where(state.live, W, np.float32(0.0))
     epsilon = 1.0
     left = settings.warm_up if warm_up is None else warm_up
     rows = _draw(rng, len(y), weight, settings)

@@ -84,8 +84,10 @@ class Task:
         return expression.rescaled(offset, scale, -self.mean, 1.0).canonical()
 
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
-        """Measure an expression; None if the prior forbids it or it is not safe in the domain."""
+        """Measure an expression; None if it is forbidden, too deep or not safe in the domain."""
         if not expression.is_allowed(self.prior):
+            return None
+        if self.layers is not None and expression.depth > self.layers:
             return None
         program = program or Program.of(expression)
         if not is_safe(expression, self.domain, program, self.bounds):

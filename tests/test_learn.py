@@ -1,0 +1,236 @@
+"""From data to equations, end to end."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy
+
+from ieql import IEQLRegressor, Prior, Unit
+from ieql.equations.expression import Expression
+from ieql.runs import RunFolder
+
+
+def learned(X, y, trainings=8, **settings):
+    parameters = {"max_trainings": trainings, "n_jobs": 1, "random_state": 0, **settings}
+    return IEQLRegressor(**parameters).fit(X, y)
+
+
+def uniform(n=300, d=3, low=-1.0, high=1.0, seed=0):
+    return np.random.default_rng(seed).uniform(low, high, (n, d))
+
+
+def front(model):
+    return [c.expression for candidates in model.fronts_ for c in candidates]
+
+
+def relative_error(model, truth, X):
+    return np.sqrt(np.mean((model.predict(X) - truth(X)) ** 2)) / np.std(truth(X))
+
+
+# --- recovery ------------------------------------------------------------------------------------
+
+TRUTHS = {
+    "3*x0**2 + x1": lambda X: 3 * X[:, 0] ** 2 + X[:, 1],
+    "2*exp(x0) - x1*x2": lambda X: 2 * np.exp(X[:, 0]) - X[:, 1] * X[:, 2],
+    "x0/(x1 + 2)": lambda X: X[:, 0] / (X[:, 1] + 2),
+    "cos(3*x0) + x2": lambda X: np.cos(3 * X[:, 0]) + X[:, 2],
+}
+
+
+@pytest.mark.parametrize("text", TRUTHS)
+def test_simple_truths_are_found(text):
+    truth = TRUTHS[text]
+    X = uniform()
+    model = learned(X, truth(X))
+    assert relative_error(model, truth, uniform(n=1000, seed=1)) < 1e-6
+
+
+def test_noise_is_not_learned():
+    truth = TRUTHS["3*x0**2 + x1"]
+    X = uniform(n=2000)
+    noise = 0.1
+    model = learned(X, truth(X) + noise * np.random.default_rng(1).normal(size=2000))
+    chosen = model.equations_[model.equations_["selected"]].iloc[0]
+    assert chosen["rmse_validation"] == pytest.approx(noise, rel=0.2)
+    assert chosen["n_parameters"] <= 4
+    assert relative_error(model, truth, uniform(n=1000, seed=1)) < 0.02
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(2010.0, 10.0), (1e6, 1.0), (0.0, 1e-9), (0.0, 1e9)])
+def test_the_users_units_do_not_matter(offset, scale):
+    """Years, or metres that are nanometres: the same equation in other coordinates."""
+    truth = TRUTHS["3*x0**2 + x1"]
+    X = uniform()
+    y = 1e4 * truth(X) - 5e5
+    model = learned(offset + scale * X, y)
+    assert np.sqrt(np.mean((model.predict(offset + scale * X) - y) ** 2)) < 1e-3 * np.std(y)
+
+
+# --- what an equation is -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A front learned from noisy data of [0, 1]² for a domain twice as wide."""
+    X = pd.DataFrame(uniform(n=400, d=2, low=0.0), columns=["n [1/min]", "T"])
+    y = np.log(2 * X["T"] + 1) / (X["n [1/min]"] + 0.2)
+    y = y + 0.01 * np.random.default_rng(1).normal(size=len(y))
+    return learned(X, y, trainings=12, domain={"n [1/min]": (-0.1, 2), "T": (-0.4, 2)})
+
+
+def points_of(model, n=10_000):
+    lower, upper = np.array(list(model.domain_.values())).T
+    return np.random.default_rng(7).uniform(lower, upper, (n, len(lower)))
+
+
+def test_every_equation_is_finite_in_the_whole_declared_domain(wide):
+    assert len(front(wide)) > 2
+    for expression in front(wide):
+        assert np.all(np.isfinite(expression.evaluate(points_of(wide))))
+
+
+def test_text_sympy_and_predictions_agree(wide):
+    points = points_of(wide, n=200)
+    frame = pd.DataFrame(points, columns=wide.feature_names_)
+    symbols = [sympy.Symbol(name, real=True) for name in wide.feature_names_]
+    for index, text in enumerate(wide.equations_["equation"]):
+        predicted = wide.predict(frame, index=index)
+        parsed = Expression.parse(text, wide.feature_names_).evaluate(points)[:, 0]
+        function = sympy.lambdify(symbols, wide.sympy(index), "numpy")
+        np.testing.assert_allclose(parsed, predicted, rtol=1e-9)
+        values = np.broadcast_to(function(*points.T), predicted.shape)
+        np.testing.assert_allclose(values, predicted, rtol=1e-9)
+
+
+def test_errors_and_complexity_are_those_of_the_printed_equation(wide):
+    for row, expression in zip(wide.equations_.itertuples(), front(wide), strict=True):
+        assert row.complexity == expression.complexity(Prior.of("plain"))
+        assert row.n_parameters == expression.n_parameters
+
+
+def test_standard_errors_come_with_every_equation(wide):
+    for candidate in wide.fronts_[0]:
+        assert len(candidate.standard_errors) == len(candidate.expression.constants())
+        assert np.all(np.isfinite(candidate.standard_errors))
+
+
+def test_the_bound_of_the_output_is_kept_in_the_whole_domain():
+    X = uniform(d=1, low=0.0)
+    y = 5 * X[:, 0] ** 2
+    points = np.linspace(0, 3, 2000)[:, None]
+    largest = {
+        bound: max(np.abs(e.evaluate(points)).max() for e in front(model))
+        for bound in (20.0, 50.0, None)
+        for model in [learned(X, y, 4, domain=[(0, 3)], output_bound=bound)]
+    }
+    assert largest[20.0] <= 20.0
+    assert largest[50.0] == pytest.approx(45.0, rel=0.1)  # y = 5 * 3²
+    assert largest[None] > 20.0
+
+
+# --- the prior -----------------------------------------------------------------------------------
+
+
+def test_the_prior_holds_on_the_whole_front():
+    prior = Prior.of(
+        {
+            "units": ["cos", "square", "mul"],
+            "costs": {"cos": 7},
+            "prohibit": ["cos(square)", "square(cos)"],
+            "inputs": {"b": {"not_in": ["cos", "output"]}, "c": {"only_in": []}},
+        }
+    )
+    X = pd.DataFrame(uniform(), columns=["a", "b", "c"])
+    y = np.cos(X["a"] ** 2 + 2 * X["b"]) + X["c"] + X["b"]
+    model = learned(X, y, prior=prior)
+    assert len(front(model)) > 2
+    for expression in front(model):
+        assert expression.is_allowed(prior)
+        assert set(expression.unit_counts()) <= {"cos", "square", "mul"}
+        assert "c" not in expression.inputs_used
+
+
+def test_the_number_of_layers_is_kept():
+    X = uniform()
+    model = learned(X, np.cos(2 * X[:, 0] * X[:, 1]) + X[:, 2] ** 2, layers=1)
+    assert max(e.depth for e in front(model)) == 1
+
+
+def test_a_preset_and_a_file_are_priors_too(tmp_path):
+    X = uniform()
+    path = tmp_path / "prior.yaml"
+    path.write_text(Prior.of("motor").to_yaml())
+    frames = [learned(X, X[:, 0] ** 2, 2, prior=p).equations_ for p in ("motor", path, str(path))]
+    pd.testing.assert_frame_equal(frames[0], frames[1])
+    pd.testing.assert_frame_equal(frames[0], frames[2])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_unit_of_ones_own_is_used_from_end_to_end(n_jobs):
+    """Also one made of lambdas, also in other processes."""
+    step = Unit(
+        "step",
+        lambda z: 1 / (1 + np.exp(-z)),
+        lambda z: np.exp(-z) / (1 + np.exp(-z)) ** 2,
+        sympy=lambda z: 1 / (1 + sympy.exp(-z)),
+        latex=r"\sigma\left({0}\right)",
+    )
+    prior = Prior(units=("mul",), custom=(step,))
+    X = uniform()
+    y = 2 / (1 + np.exp(-8 * X[:, 0] + 1)) + X[:, 1]
+    model = learned(X, y, prior=prior, n_jobs=n_jobs)
+    text = model.equations_.loc[model.equations_["selected"], "equation"].item()
+    assert "step(" in text
+    assert r"\sigma" in model.latex()
+    assert model.score(X, y) > 0.9999
+    parsed = Expression.parse(text, model.feature_names_, {"step": step})
+    np.testing.assert_allclose(parsed.evaluate(X)[:, 0], model.predict(X), rtol=1e-12)
+    function = sympy.lambdify(sympy.symbols("x0:3", real=True), model.sympy(), "numpy")
+    np.testing.assert_allclose(function(*X.T), model.predict(X), rtol=1e-9)
+
+
+# --- the run folder ------------------------------------------------------------------------------
+
+
+def test_the_run_folder_tells_the_whole_story(tmp_path):
+    X = pd.DataFrame(uniform(), columns=["a", "b", "c"])
+    y = pd.Series(X["a"] ** 2 + X["b"], name="out")
+    model = learned(X, y, run_dir=tmp_path / "run", domain={"a": (-2, 2)})
+    run = RunFolder.open(tmp_path / "run")
+    told = run.description()
+    assert told["seed"] == 0
+    assert told["settings"]["inputs"] == ["a", "b", "c"]
+    assert told["settings"]["domain"]["a"] == [-2.0, 2.0]
+    assert Prior.from_dict(told["settings"]["prior"]) == Prior.of("plain")
+
+    records = run.records()
+    assert {r["output"] for r in records} == {"out"}
+    assert min(r["rmse_validation"] for r in records) < 0.01
+    for record in records:  # in the user's coordinates, errors in the unit of the target
+        expression = Expression.parse(record["equation"], ["a", "b", "c"])
+        assert expression.complexity(Prior.of("plain")) <= record["complexity"]
+        error = np.sqrt(np.mean((expression.evaluate(X.to_numpy())[:, 0] - y) ** 2))
+        assert error < 1.5 * record["rmse_train"] + 1e-9
+
+    stored = pd.read_csv(tmp_path / "run" / "equations.csv")
+    assert list(stored["equation"]) == list(model.equations_["equation"])
+    copy = IEQLRegressor.load(run.model_path())
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+
+
+def test_a_run_with_units_of_ones_own_is_written_too(tmp_path):
+    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    X = uniform()
+    learned(X, np.tanh(3 * X[:, 0]), prior=Prior(custom=(tanh,)), run_dir=tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["prior"] is None
+    assert RunFolder.open(tmp_path / "run").records()
+
+
+def test_a_refused_fit_leaves_no_run(tmp_path):
+    with pytest.raises(ValueError, match="output_bound"):
+        learned(uniform(), uniform()[:, 0] + 9, output_bound=1.0, run_dir=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
