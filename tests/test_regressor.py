@@ -196,6 +196,9 @@ def test_only_constant_columns_leave_the_mean():
         ),
         (lambda X, y: (X.iloc[:9], y[:9]), r"has 9 sample\(s\); at least 10 rows are needed"),
         (lambda X, y: (X, 0 * y + 4), "The target 'y' is 4.0 in every row"),
+        (lambda X, y: (X, 1e160 * y), r"'y' holds numbers too large .* in another unit"),
+        (lambda X, y: (X, 1e-160 * y), "'y' holds numbers too large or too close together"),
+        (lambda X, y: (X.assign(b=1e-310 * X["b"]), y), "'b' holds numbers too large or too"),
         (lambda X, y: (X.set_axis(["a", "a", "b"], axis=1), y), "'a' appears 2 times"),
     ],
 )

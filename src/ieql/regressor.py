@@ -28,6 +28,8 @@ __all__ = ["IEQLRegressor"]
 
 Array = NDArray[np.float64]
 TRAINERS = ("fast",)
+SMALLEST = 1e-100
+"""Numbers between this and its reciprocal can be squared without a thought."""
 
 
 class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -164,6 +166,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = Dataset.of(
             X, y, sample_weight, self.domain, names, targets(y), None if extra is None else extra[0]
         )
+        _refuse_extremes(data)
         _warn_of_constants(data)
 
         from ieql.learn import learn
@@ -456,6 +459,18 @@ def _target_names(y: Any) -> Any:
         return [f"y{k}" for k in range(checked.shape[1])]
 
     return names
+
+
+def _refuse_extremes(data: Dataset) -> None:
+    """Refuse numbers so large or small that their squares overflow or vanish."""
+    names = (*data.feature_names, *data.target_names)
+    for name, column in zip(names, (*data.X.T, *data.y.T), strict=True):
+        size = float(np.abs(column).max())
+        if size > 1.0 / SMALLEST or 0.0 < np.ptp(column) < SMALLEST:
+            raise IeqlError(
+                f"The column {name!r} holds numbers too large or too close together to reckon "
+                f"with (up to {size:.3g}); give it in another unit."
+            )
 
 
 def _warn_of_constants(data: Dataset) -> None:

@@ -110,6 +110,17 @@ def test_what_is_not_needed_is_dropped_weights_and_biases_alike():
     assert all(s.bias == 0.0 for s in state.expression.sums)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_a_unit_that_is_a_straight_line_on_the_data_becomes_one(offset):
+    """Also far from zero, where a line is hard to fit to numbers that hardly differ."""
+    near = rows("3*x", noise=0.02)
+    sample = Sample(near.XT + offset, near.y, near.weight)
+    start = fitted(parse(f"30*exp(0.1*x - {0.1 * offset}) - 30"), sample, steps=20)
+    state = drop_unneeded(start, sample, PLAIN)
+    assert state.expression.unit_counts() == {}
+    assert np.sqrt(state.error) < 0.03
+
+
 def test_what_is_needed_stays():
     sample = rows("3*x**2 + y + 0.5", noise=0.02, n=800)
     start = fitted(parse("3*x**2 + y + 0.5"), sample, steps=20)

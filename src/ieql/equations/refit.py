@@ -166,12 +166,15 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
             trial = expression.with_constants(smaller).canonical()
             trial = refit(trial, sample, domain)
             rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
+            trial = gauge(trial)
             if (
                 rmse**2 <= limit
+                # The gauge may bring a constant back in another place.
+                and len(free_constants(trial)) < len(free)
                 and trial.is_allowed(prior)
                 and (is_safe(trial, domain) or not is_safe(expression, domain))
             ):
-                expression = gauge(trial)
+                expression = trial
                 break
         else:
             return expression

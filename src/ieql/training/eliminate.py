@@ -122,6 +122,14 @@ def drop_unneeded(state: State, sample: Sample, prior: Prior) -> State:
     return _drop_constants(_straighten(state, sample, prior), sample, prior)
 
 
+def _line(z: Array, y: Array) -> tuple[float, float]:
+    """Slope and bias of the straight line through some points; NaN where a point is."""
+    centred = z - z.mean()
+    size = float(centred @ centred)
+    slope = float(centred @ y) / size if size != 0.0 else 0.0
+    return slope, float(y.mean() - slope * z.mean())
+
+
 def _straighten(state: State, sample: Sample, prior: Prior) -> State:
     """Replace units that are nearly straight lines on the data by straight lines."""
     n = len(sample)
@@ -131,9 +139,9 @@ def _straighten(state: State, sample: Sample, prior: Prior) -> State:
         if node.unit.arity == 1:
             z = state.expression.arguments(sample.XT.T)[k][0]
             y = node.unit(z)
-            slope, bias = np.polyfit(z, y, 1) if np.ptp(z) > 0 else (0.0, float(y.mean()))
+            slope, bias = _line(z, y)
             if np.var(y - slope * z - bias) < 0.05 * np.var(y):
-                line = node.args[0].scaled(float(slope)).plus(Sum(float(bias)))
+                line = node.args[0].scaled(slope).plus(Sum(bias))
                 trial = fitted(_with_line(state.expression, k, line), sample, 10)
                 if (
                     trial is not None
@@ -180,6 +188,8 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
             smaller = _without(state, chosen, free, inverse, sample, settings)
             if (
                 smaller is not None
+                # The gauge may bring a constant back in another place.
+                and len(smaller.program.free) < len(free)
                 and smaller.error < limit * error
                 and smaller.expression.is_allowed(prior)
             ):

@@ -241,6 +241,25 @@ class _Screen:
                 if pair not in chosen:
                     chosen.append(pair)
                     taken += 1
+        return chosen + self._best_of_each_kind(gains, least, chosen)
+
+    def _best_of_each_kind(
+        self, gains: Array, least: float, known: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """And the best not too elaborate one of each type of unit.
+
+        The gain is that of constants drawn at random: the right type may only show after a refit.
+        """
+        names, kinds = self.bank.kind_table
+        allowed = np.where(self.bank.costs <= SIZES[1], gains, -np.inf)
+        chosen = []
+        for number in range(len(names)):
+            columns = np.flatnonzero(kinds == number)
+            part = allowed[:, columns]
+            s, k = np.unravel_index(int(np.argmax(part)), part.shape)
+            pair = (int(s), int(columns[k]))
+            if part[s, k] > least and pair not in known:
+                chosen.append(pair)
         return chosen
 
     def replacements(self, n: int) -> list[Proposal]:
