@@ -31,8 +31,6 @@ PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself, ..."""
 PATIENCE_AT_NOISE = 24
 """... and where the residuals of the best equation look like noise."""
-PRICE = 0.03
-"""What a unit of complexity must lower the logarithm of the error by to be progress."""
 EXACT = 1e-9
 """Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
@@ -152,22 +150,22 @@ def _first_archive(task: Task) -> Archive:
 
 def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, ...]) -> None:
     """Note what a round has brought for one target."""
-    best = min(archive.front, key=_score, default=None)
+
+    def score(c: Candidate) -> float:
+        return math.log(c.rmse_train + 1e-300) + task.price * c.complexity
+
+    best = min(archive.front, key=score, default=None)
     if best is None:
         return
     progress.exact = best.rmse_train < EXACT
-    if _score(best) < progress.score - 0.01:
-        progress.score = _score(best)
+    if score(best) < progress.score - 0.01:
+        progress.score = score(best)
         progress.since = progress.n_trainings
         progress.at_noise = False
     elif not progress.at_noise:
         # Only what has stood for a round is worth the test.
         with np.errstate(all="ignore"):
             progress.at_noise = looks_like_noise(task, best.expression, np.random.default_rng(seed))
-
-
-def _score(candidate: Candidate) -> float:
-    return math.log(candidate.rmse_train + 1e-300) + PRICE * candidate.complexity
 
 
 def _plan(

@@ -67,22 +67,22 @@ class Archive:
         """Least training error of all members."""
         return min((c.rmse_train for c in self), default=math.inf)
 
-    def input_chances(self, n_inputs: int) -> NDArray[np.float64]:
+    def input_chances(self, n_inputs: int, price: float = 0.03) -> NDArray[np.float64]:
         """How often to draw each input: more often if good equations use it.
 
         With few inputs it hardly matters; with many most are irrelevant, and this finds them out.
         """
         used = np.zeros(n_inputs)
-        for c in knees(self.front):
+        for c in knees(self.front, price):
             share = 1.0 / max(len(c.expression.inputs_used), 1)
             for i, name in enumerate(c.expression.names):
                 used[i] += share if name in c.expression.inputs_used else 0.0
         even = np.full(n_inputs, 1.0 / n_inputs)
         return 0.4 * even + 0.6 * used / used.sum() if used.sum() > 0 else even
 
-    def parent(self, rng: np.random.Generator) -> Candidate:
+    def parent(self, rng: np.random.Generator, price: float = 0.03) -> Candidate:
         """Draw a candidate to start from: half of the time from the front, else from any cell."""
-        front = knees(self.front)
+        front = knees(self.front, price)
         if rng.random() < 0.5 or not self._cells:
             # The more accurate ones are drawn more often.
             k = int(len(front) * (1.0 - rng.random() ** 2))
@@ -104,8 +104,8 @@ def _alike(a: Candidate, b: Candidate) -> bool:
     )
 
 
-def knees(front: Front, gain: float = 0.97) -> list[Candidate]:
-    """Members of a front that pay for themselves: each unit of complexity lowers the error.
+def knees(front: Front, price: float = 0.03) -> list[Candidate]:
+    """Members of a front that pay for themselves: log(error) falls by `price` per complexity.
 
     At the noise a front goes on with equations that are hardly better than simpler ones; they are
     no good parents.
@@ -113,7 +113,7 @@ def knees(front: Front, gain: float = 0.97) -> list[Candidate]:
     kept: list[Candidate] = []
     for c in sorted(front, key=lambda c: (c.complexity, c.rmse_train)):
         if all(
-            c.rmse_train < k.rmse_train * gain ** max(c.complexity - k.complexity, 1.0)
+            c.rmse_train < k.rmse_train * math.exp(-price * max(c.complexity - k.complexity, 1.0))
             for k in kept
         ):
             kept.append(c)

@@ -41,8 +41,8 @@ class GrowSettings:
     rows: int = 384
     moves: int = 6
     steps: int = 20
-    price: float = 0.15
-    """What a unit of complexity must lower the logarithm of the mean squared error by."""
+    price: float = 2.5
+    """What a unit of complexity must lower log(error) by to be a step forward, in task.price."""
     trimmed: int = 4
     """Children per move that are cut down before they are judged."""
     others: int = 6
@@ -57,18 +57,18 @@ def grow(
     A pure function of (task, archive, state of rng, settings).
     """
     sample = task.train.draw(settings.rows, rng)
-    parent = archive.parent(rng)
+    parent = archive.parent(rng, task.price)
     state = fitted(parent.expression, sample, settings.steps)
     for _ in range(settings.moves):
         if state is None:
             return
-        old = _score(state, task.prior, settings)
+        old = _score(state, task, settings)
         best, best_score = None, np.inf
         for number, child in enumerate(_children(task, archive, state, sample, rng, settings)):
             if number < settings.trimmed:
                 child = drop_unneeded(child, sample, task.prior)
             yield child
-            score = _score(child, task.prior, settings)
+            score = _score(child, task, settings)
             if score < best_score:
                 best, best_score = child, score
         if best is None or best_score >= old:
@@ -94,10 +94,11 @@ def looks_like_noise(
     return bool(largest < 1.3 * chance * state.error)
 
 
-def _score(state: State, prior: Prior, settings: GrowSettings) -> float:
+def _score(state: State, task: Task, settings: GrowSettings) -> float:
     """Error against complexity: each unit of complexity has to pay for itself."""
-    complexity = state.expression.complexity(prior)
-    return float(np.log(state.error + 1e-300) + settings.price * complexity)
+    complexity = state.expression.complexity(task.prior)
+    price = settings.price * task.price
+    return float(0.5 * np.log(state.error + 1e-300) + price * complexity)
 
 
 def _children(
@@ -117,7 +118,7 @@ def _children(
         state.expression,
         [others[int(k)].expression for k in picks],
         rng,
-        chances=archive.input_chances(len(task.names)),
+        chances=archive.input_chances(len(task.names), task.price),
     )
     screen = _Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
@@ -132,7 +133,7 @@ def _children(
         child = fitted(expression, sample, settings.steps)
         if child is not None and child.error < 4.0 * state.error:
             children.append(child)
-    children.sort(key=lambda c: _score(c, task.prior, settings))
+    children.sort(key=lambda c: _score(c, task, settings))
     return children
 
 

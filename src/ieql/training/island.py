@@ -195,7 +195,7 @@ def _judged(
 def _dense_part(
     task: Task, archive: Archive, rng: np.random.Generator, settings: Settings
 ) -> Expression | None:
-    starts = [c.expression for c in knees(archive.front) if c.expression.nodes]
+    starts = [c.expression for c in knees(archive.front, task.price) if c.expression.nodes]
     if starts and rng.random() < settings.regrow:
         # The most accurate ones are tried most often.
         k = int(len(starts) * (1.0 - rng.random() ** 2))
@@ -209,7 +209,7 @@ def _dense_part(
     d = len(task.names)
     inputs = None
     if d > settings.path_inputs:
-        chances = archive.input_chances(d)
+        chances = archive.input_chances(d, task.price)
         inputs = rng.choice(d, size=settings.path_inputs, replace=False, p=chances)
     sparse = train_dense(*task.dense, network, W, rng, settings.path, warm_up, inputs)
     return None if sparse is None else task.from_dense(sparse)

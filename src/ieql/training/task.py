@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
 from ieql.prior import Prior
 from ieql.sample import Sample
-from ieql.selection import Candidate
+from ieql.selection import CHOICES, Candidate
 
 __all__ = ["Task"]
 
@@ -73,6 +74,16 @@ class Task:
             (self.train.y - self.mean).astype(np.float32),
             None if uniform else (weight / weight.mean()).astype(np.float32),
         )
+
+    @cached_property
+    def price(self) -> float:
+        """What a unit of complexity must lower log(error) by to be worth it.
+
+        At least three per cent; with few rows what the description length (`ieql.selection`) asks
+        for, so that the search does not chase noise.
+        """
+        n = max(len(self.train), 2)
+        return max(0.03, (math.log(n) + 2.0 * math.log(CHOICES)) / (2.0 * n))
 
     def from_dense(self, expression: Expression) -> Expression:
         """An expression of the dense networks' coordinates in those of the task."""
