@@ -8,7 +8,11 @@ user-defined unit has no compiled form; plain NumPy (`ieql.equations.twin`) does
 from __future__ import annotations
 
 import math
+import os
+import sys
 from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +22,28 @@ from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.units import Unit
 
-__all__ = ["Fit", "Program", "free_constants"]
+__all__ = ["Fit", "Program", "compile_kernels", "free_constants"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _NO_INDICES = np.empty(0, np.int64)
+
+
+def compile_kernels() -> bool:
+    """Load the compiled kernels, once per installation compiling them; True if that was needed.
+
+    The compiled code is kept beside the sources, where other processes find it. Compiling takes
+    some fifteen seconds, about which a first user deserves a word: it goes to the error stream.
+    """
+    if "ieql.equations.kernels" in sys.modules:
+        return False
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
+    first = not any(folder.rglob("kernels.fit*.nbi"))
+    if first:
+        print("Compiling the kernels, once; this takes about 15 seconds.", file=sys.stderr)
+    import_module("ieql.equations.kernels")
+    return first
 
 
 @dataclass(frozen=True, slots=True)

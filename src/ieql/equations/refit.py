@@ -18,7 +18,7 @@ from ieql.data import Scaling
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
 from ieql.equations.safety import is_safe, positive_denominators, worst_points
-from ieql.equations.simplify import gauge, simplify
+from ieql.equations.simplify import expansions, gauge, simplify
 from ieql.prior import Prior
 from ieql.sample import Sample
 
@@ -178,6 +178,25 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
                 break
         else:
             return expression
+
+
+def _multiplied_out(
+    expression: Expression, sample: Sample, domain: Array, prior: Prior
+) -> Expression:
+    """Multiply squares and products out where fewer terms are left: (x + y)² - 2xy is x² + y²."""
+    n = max(len(sample), 2)
+    limit = n ** (1.0 / n)
+    error = _curvature(expression, sample)[0]
+    for trial in expansions(expression):
+        shorter = trim(refit(trial, sample, domain), sample, domain, prior)
+        if (
+            shorter.complexity(prior) < expression.complexity(prior)
+            and _curvature(shorter, sample)[0] <= limit * error
+            and shorter.is_allowed(prior)
+            and is_safe(shorter, domain)
+        ):
+            return _multiplied_out(shorter, sample, domain, prior)
+    return expression
 
 
 def readable(expression: Expression, sample: Sample) -> Expression:

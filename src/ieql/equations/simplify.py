@@ -18,7 +18,7 @@ from ieql.equations.expression import Expression, Node, Sum
 from ieql.prior import Prior
 from ieql.units import UNITS
 
-__all__ = ["gauge", "simplify"]
+__all__ = ["expansions", "gauge", "simplify"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
@@ -116,6 +116,18 @@ def simplify(expression: Expression, X: Array, prior: Prior | None = None) -> Ex
         else:
             return current
     return current
+
+
+def expansions(expression: Expression) -> Iterator[Expression]:
+    """The expression with one square or product of short sums multiplied out, in every way.
+
+    The result is longer, but some of its terms may turn out not to be needed.
+    """
+    for k, node in enumerate(expression.nodes):
+        if node.unit.name in ("square", "mul"):
+            expanded = _rewrite(expression, k, _expand)
+            if expanded is not None:
+                yield expanded
 
 
 def _rewritings(expression: Expression) -> Iterator[Expression]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.simplify import expansions
 from ieql.prior import Prior
 from ieql.sample import Sample
 from ieql.training.archive import Archive
@@ -123,10 +124,10 @@ def _children(
     screen = _Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
     proposals += _retyped(screen, task.prior, rng, 3)
+    longer = list(expansions(state.expression))[:3]
     children = []
     seen: set[Expression] = {state.expression}
-    for proposal in proposals:
-        expression = proposal()
+    for expression in (*longer, *(proposal() for proposal in proposals)):
         if expression in seen or not expression.is_allowed(task.prior):
             continue
         seen.add(expression)
