@@ -26,6 +26,9 @@ __all__ = ["Equation", "finish", "readable", "refit", "standard_errors", "trim"]
 
 Array = NDArray[np.float64]
 TRIM_ROWS = 50_000
+"""Rows on which superfluous constants are looked for; ..."""
+HASTY_ROWS = 2_000
+"""... and on which the constants are fitted when there is no time left."""
 EXACT = 1e-11
 """Relative size below which a difference between two constants is rounding."""
 
@@ -67,12 +70,12 @@ def finish(
     bounds : (low, high), optional
         What the output must not leave in the domain.
     in_haste : bool
-        The time is up: fold the scaling in and leave it at that.
+        The time is up: do without the slow steps.
     """
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
     ).canonical()
-    forms = [plain] if in_haste else [_polished(plain, train, domain, prior), plain]
+    forms = (_polished(plain, train, domain, prior, in_haste), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for e in forms:
         if _is_sound(e, domain, prior, bounds):
@@ -80,12 +83,18 @@ def finish(
     return None
 
 
-def _polished(e: Expression, train: Sample, domain: Array, prior: Prior) -> Expression:
+def _polished(
+    e: Expression, train: Sample, domain: Array, prior: Prior, in_haste: bool
+) -> Expression:
     """Simplify, fit and trim an equation, and give its constants the digits they deserve."""
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
-    part = train.head(TRIM_ROWS)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+    if in_haste:
+        part = train.head(HASTY_ROWS)
+        return readable(refit(e, part, domain, max_steps=5), part)
+    part = train.head(TRIM_ROWS)
     e = trim(refit(e, part, domain), part, domain, prior)
+    e = _multiplied_out(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     return readable(refit(e, train, domain), train)
 
