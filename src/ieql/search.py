@@ -162,10 +162,15 @@ def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, 
         progress.score = score(best)
         progress.since = progress.n_trainings
         progress.at_noise = False
-    elif not progress.at_noise:
+    elif not progress.at_noise and not _is_worse_outside(best):
         # Only what has stood for a round is worth the test.
         with np.errstate(all="ignore"):
             progress.at_noise = looks_like_noise(task, best.expression, np.random.default_rng(seed))
+
+
+def _is_worse_outside(candidate: Candidate) -> bool:
+    """Whether extrapolation points tell that an equation is not the true one yet."""
+    return candidate.rmse_extrapolation > 1.5 * candidate.rmse_validation
 
 
 def _plan(

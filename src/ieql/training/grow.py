@@ -363,13 +363,12 @@ def _retyped(screen: _Screen, prior: Prior, rng: np.random.Generator, n: int) ->
         for unit in map(prior.unit, prior.units):
             if unit.arity != 1 or unit is node.unit:
                 continue
+            rates = np.exp(rng.uniform(-2.0, 1.5, 6)) / spread
+            shifts = rng.uniform(-3.0, 3.0, 6)
+            # True offsets are often zero: half of the trials are u(w z).
+            shifts[::2] = rates[::2] * float(z.mean())
             best = min(
-                (
-                    _line_through(unit, z, y, d, w / spread, b)
-                    for w, b in zip(
-                        np.exp(rng.uniform(-2.0, 1.5, 5)), rng.uniform(-3.0, 3.0, 5), strict=True
-                    )
-                ),
+                (_line_through(unit, z, y, d, w, b) for w, b in zip(rates, shifts, strict=True)),
                 key=lambda fit: fit[0],
             )
             error, w, b, alpha, delta = best
@@ -385,7 +384,7 @@ def _line_through(
     """Error, w, b, α, δ of the best α u(w (z - mean) + b) + δ for given w and b."""
     shift = w * z - w * float(z.mean())
     low = unit.domains[0][0]
-    if np.isfinite(low):
+    if np.isfinite(low) and not shift.min() + b > low:
         b = low - float(shift.min()) + abs(b) * 0.5 + 0.05
     phi = unit(shift + b)
     basis = np.stack([d * phi, d])
