@@ -79,7 +79,7 @@ def wide():
     X = pd.DataFrame(uniform(n=400, d=2, low=0.0), columns=["n [1/min]", "T"])
     y = np.log(2 * X["T"] + 1) / (X["n [1/min]"] + 0.2)
     y = y + 0.01 * np.random.default_rng(1).normal(size=len(y))
-    return learned(X, y, trainings=12, domain={"n [1/min]": (-0.1, 2), "T": (-0.4, 2)})
+    return learned(X, y, trainings=8, domain={"n [1/min]": (-0.1, 2), "T": (-0.4, 2)})
 
 
 def points_of(model, n=10_000):
@@ -146,7 +146,7 @@ def test_the_prior_holds_on_the_whole_front():
     )
     X = pd.DataFrame(uniform(), columns=["a", "b", "c"])
     y = np.cos(X["a"] ** 2 + 2 * X["b"]) + X["c"] + X["b"]
-    model = learned(X, y, prior=prior)
+    model = learned(X, y, 5, prior=prior)
     assert len(front(model)) > 2
     for expression in front(model):
         assert expression.is_allowed(prior)
@@ -156,7 +156,7 @@ def test_the_prior_holds_on_the_whole_front():
 
 def test_the_number_of_layers_is_kept():
     X = uniform()
-    model = learned(X, np.cos(2 * X[:, 0] * X[:, 1]) + X[:, 2] ** 2, layers=1)
+    model = learned(X, np.cos(2 * X[:, 0] * X[:, 1]) + X[:, 2] ** 2, 4, layers=1)
     assert max(e.depth for e in front(model)) == 1
 
 
@@ -180,16 +180,16 @@ def test_a_unit_of_ones_own_is_used_from_end_to_end(n_jobs):
         latex=r"\sigma\left({0}\right)",
     )
     prior = Prior(units=("mul",), custom=(step,))
-    X = uniform()
+    X = uniform(n=100, d=2)
     y = 2 / (1 + np.exp(-8 * X[:, 0] + 1)) + X[:, 1]
-    model = learned(X, y, prior=prior, n_jobs=n_jobs)
+    model = learned(X, y, 4, prior=prior, n_jobs=n_jobs)
     text = model.equations_.loc[model.equations_["selected"], "equation"].item()
     assert "step(" in text
     assert r"\sigma" in model.latex()
     assert model.score(X, y) > 0.9999
     parsed = Expression.parse(text, model.feature_names_, {"step": step})
     np.testing.assert_allclose(parsed.evaluate(X)[:, 0], model.predict(X), rtol=1e-12)
-    function = sympy.lambdify(sympy.symbols("x0:3", real=True), model.sympy(), "numpy")
+    function = sympy.lambdify(sympy.symbols("x0:2", real=True), model.sympy(), "numpy")
     np.testing.assert_allclose(function(*X.T), model.predict(X), rtol=1e-9)
 
 
@@ -225,7 +225,7 @@ def test_the_run_folder_tells_the_whole_story(tmp_path):
 def test_a_run_with_units_of_ones_own_is_written_too(tmp_path):
     tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
     X = uniform()
-    learned(X, np.tanh(3 * X[:, 0]), prior=Prior(custom=(tanh,)), run_dir=tmp_path / "run")
+    learned(X, np.tanh(3 * X[:, 0]), 2, prior=Prior(custom=(tanh,)), run_dir=tmp_path / "run")
     assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["prior"] is None
     assert RunFolder.open(tmp_path / "run").records()
 

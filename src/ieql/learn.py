@@ -103,6 +103,8 @@ def learn(
         start=start,
         on_round=report,
     )
+    if result.interrupted:
+        report(result)  # what came in since the last round
     fronts = _finish_all(model, targets, result, inputs, points, rules, start)
     mean_errors = [_mean_errors(t) for t in targets]
     return Learned(
