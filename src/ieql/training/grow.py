@@ -124,6 +124,7 @@ def _children(
     screen = _Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
     proposals += _retyped(screen, task.prior, rng, 3)
+    proposals += _wrapped(screen, task.prior, rng, 3)
     longer = list(expansions(state.expression))[:3]
     children = []
     seen: set[Expression] = {state.expression}
@@ -306,6 +307,17 @@ class _Screen:
 
         return lambda: self._rebuilt(s, change, entry)
 
+    def around(
+        self, s: int, shape: _Shape, w: float, b: float, alpha: float, delta: float
+    ) -> Proposal:
+        """Sum s as the argument of a unit that takes its place."""
+
+        def change(old: Sum, _: Sum, builder: Builder) -> Sum:
+            inner = old.scaled(w).plus(Sum(b))
+            return shape.apply(builder, inner).scaled(alpha).plus(Sum(delta))
+
+        return lambda: self._rebuilt(s, change, 0)
+
     def _rebuilt(
         self, s: int, change: Callable[[Sum, Sum, Builder], Sum], entry: int
     ) -> Expression:
@@ -344,8 +356,31 @@ def _sum_values(expression: Expression, XT: Array) -> Array:
     return np.array(rows)
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """A function of one argument: a unit, or the reciprocal by the division unit."""
+
+    unit: Unit
+
+    @property
+    def low(self) -> float:
+        return self.unit.domains[-1][0]
+
+    def __call__(self, z: Array) -> Array:
+        return self.unit(z) if self.unit.arity == 1 else self.unit(np.ones_like(z), z)
+
+    def apply(self, builder: Builder, inner: Sum) -> Sum:
+        args = (inner,) if self.unit.arity == 1 else (Sum(1.0), inner)
+        return builder.apply(self.unit, *args)
+
+
+def _shapes(prior: Prior) -> list[_Shape]:
+    units = [prior.unit(name) for name in prior.units]
+    return [_Shape(u) for u in units if u.arity == 1 or u.name == "div"]
+
+
 def _retyped(screen: _Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
-    """Exchange a unit for another type that does nearly the same on the data, or for a line.
+    """Exchange a unit for another type that does nearly the same on the data.
 
     For every unit of one argument z and every other type u, a few α u(w z + b) + δ are fitted to
     the unit's values where the output is sensitive to them; the closest are proposed.
@@ -356,47 +391,74 @@ def _retyped(screen: _Screen, prior: Prior, rng: np.random.Generator, n: int) ->
         if node.unit.arity != 1:
             continue
         z, y, d = screen.node_values(k)
-        spread = float(np.std(z))
         total = float(np.sum((d * (y - np.average(y, weights=d * d + 1e-300))) ** 2))
-        if not (spread > 0 and np.isfinite(total) and total > 0):
+        if not (np.isfinite(total) and total > 0):
             continue
-        for unit in map(prior.unit, prior.units):
-            if unit.arity != 1 or unit is node.unit:
-                continue
-            rates = np.exp(rng.uniform(-2.0, 1.5, 6)) / spread
-            shifts = rng.uniform(-3.0, 3.0, 6)
-            # True offsets are often zero: half of the trials are u(w z).
-            shifts[::2] = rates[::2] * float(z.mean())
-            best = min(
-                (_line_through(unit, z, y, d, w, b) for w, b in zip(rates, shifts, strict=True)),
-                key=lambda fit: fit[0],
-            )
-            error, w, b, alpha, delta = best
-            if np.isfinite(error):
-                found.append((error / total, _exchange(e, k, unit, w, b, alpha, delta)))
+        for shape in _shapes(prior):
+            if shape.unit is not node.unit:
+                error, *constants = _closest(shape, z, d * y, d, rng)
+                if np.isfinite(error):
+                    found.append((error / total, _exchange(e, k, shape, *constants)))
     found.sort(key=lambda item: item[0])
     return [proposal for _, proposal in found[:n]]
 
 
-def _line_through(
-    unit: Unit, z: Array, y: Array, d: Array, w: float, b: float
+def _wrapped(screen: _Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
+    """Put a unit around a whole argument: z becomes α u(w z + b) + δ.
+
+    Growth adds beside what is there; a root over a finished quotient needs this move.
+    """
+    found: list[tuple[float, Proposal]] = []
+    for s in range(len(screen.places)):
+        z, d = screen.Z[s], screen.D[s]
+        if not (np.all(np.isfinite(z)) and np.any(d)):
+            continue
+        for shape in _shapes(prior):
+            error, w, b, alpha, delta = _closest(shape, z, d * z + screen.residual, d, rng)
+            if np.isfinite(error):
+                found.append((error, screen.around(s, shape, w, b, alpha, delta)))
+    found.sort(key=lambda item: item[0])
+    return [proposal for _, proposal in found[:n]]
+
+
+def _closest(
+    shape: _Shape, z: Array, target: Array, d: Array, rng: np.random.Generator
 ) -> tuple[float, float, float, float, float]:
-    """Error, w, b, α, δ of the best α u(w (z - mean) + b) + δ for given w and b."""
+    """Error, w, b, α, δ of the best of a few d · (α u(w z + b) + δ) for a target."""
+    spread = float(np.std(z))
+    if not spread > 0:
+        return np.inf, 0.0, 0.0, 0.0, 0.0
+    rates = np.exp(rng.uniform(-2.0, 1.5, 6)) / spread
+    shifts = rng.uniform(-3.0, 3.0, 6)
+    # True offsets are often zero: half of the trials are u(w z).
+    shifts[::2] = rates[::2] * float(z.mean())
+    trials = (_line(shape, z, target, d, w, b) for w, b in zip(rates, shifts, strict=True))
+    return min(trials, key=lambda fit: fit[0])
+
+
+def _line(
+    shape: _Shape, z: Array, target: Array, d: Array, w: float, b: float
+) -> tuple[float, float, float, float, float]:
+    """Error, w, b, α, δ of the best d · (α u(w (z - mean) + b) + δ) for given w and b."""
     shift = w * z - w * float(z.mean())
-    low = unit.domains[0][0]
-    if np.isfinite(low) and not shift.min() + b > low:
-        b = low - float(shift.min()) + abs(b) * 0.5 + 0.05
-    phi = unit(shift + b)
-    basis = np.stack([d * phi, d])
+    if np.isfinite(shape.low) and not shift.min() + b > shape.low:
+        b = shape.low - float(shift.min()) + abs(b) * 0.5 + 0.05
+    basis = np.stack([d * shape(shift + b), d])
     if not np.all(np.isfinite(basis)):
         return np.inf, 0.0, 0.0, 0.0, 0.0
-    (alpha, delta), *_ = np.linalg.lstsq(basis.T, d * y, rcond=None)
-    error = float(np.sum((d * y - alpha * basis[0] - delta * d) ** 2))
+    (alpha, delta), *_ = np.linalg.lstsq(basis.T, target, rcond=None)
+    error = float(np.sum((target - alpha * basis[0] - delta * d) ** 2))
     return error, w, b - w * float(z.mean()), float(alpha), float(delta)
 
 
 def _exchange(
-    expression: Expression, k: int, unit: Unit, w: float, b: float, alpha: float, delta: float
+    expression: Expression,
+    k: int,
+    shape: _Shape,
+    w: float,
+    b: float,
+    alpha: float,
+    delta: float,
 ) -> Proposal:
     def make() -> Expression:
         builder = Builder(expression.names)
@@ -405,7 +467,7 @@ def _exchange(
             args = [translate(a, values) for a in node.args]
             if j == k:
                 inner = args[0].scaled(w).plus(Sum(b))
-                values.append(builder.apply(unit, inner).scaled(alpha).plus(Sum(delta)))
+                values.append(shape.apply(builder, inner).scaled(alpha).plus(Sum(delta)))
             else:
                 values.append(builder.apply(node.unit, *args))
         return builder.expression(translate(expression.outputs[0], values))
