@@ -18,7 +18,9 @@ OTHER = Expression.parse("exp(a) + sqrt(b + c)", NAMES)
 
 def bank(prior: Prior | None = None, seed: int = 1):
     rng = np.random.default_rng(seed)
-    return make_bank(prior or Prior.of("plain"), XT, PARENT, [OTHER], rng, sizes=(120, 160))
+    domain = np.array([[0.0, 3.0], [0.0, 3.0], [0.0, 3.0]])
+    sizes = (120, 160)
+    return make_bank(prior or Prior.of("plain"), XT, domain, PARENT, [OTHER], rng, sizes)
 
 
 def built(made, entry: int) -> Expression:
@@ -74,3 +76,12 @@ def test_the_same_seed_gives_the_same_bank():
     assert bank(seed=3).values.shape != bank(seed=4).values.shape or not np.array_equal(
         bank(seed=3).values, bank(seed=4).values
     )
+
+
+def test_entries_are_defined_in_the_domain_too():
+    """Of the data alone 1/a and log(b) would do, but the domain reaches zero."""
+    made = bank()
+    corners = np.array([[0.0, 0.0, 0.0], [3.0, 3.0, 3.0]])
+    for entry in range(len(made.values)):
+        if np.any(made.values[entry]):
+            assert np.isfinite(built(made, entry).evaluate(corners)).all()

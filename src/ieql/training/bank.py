@@ -104,6 +104,7 @@ def _copied(expression: Expression, node: int, builder: Builder) -> Sum:
 def make_bank(
     prior: Prior,
     XT: Array,
+    domain: Array,
     parent: Expression,
     others: Sequence[Expression],
     rng: np.random.Generator,
@@ -118,6 +119,8 @@ def make_bank(
         Which units may be used, how often (1 / cost) and on what.
     XT : array (inputs, rows)
         Where the values are computed.
+    domain : array (inputs, points)
+        Where the entries must be defined as well.
     parent : Expression
         Its nodes are entries, and so are copies of them with one input exchanged for another.
     others : sequence of Expression
@@ -129,7 +132,8 @@ def make_bank(
     chances : array (inputs,), optional
         How often each input is drawn; default: all alike.
     """
-    maker = _Maker(prior, XT, parent, rng, chances)
+    points = np.concatenate([XT, domain], axis=1)
+    maker = _Maker(prior, points, XT.shape[1], parent, rng, chances)
     maker.graft([(e, k) for e, k in _swapped(parent, rng, 24) if e.is_allowed(prior)])
     maker.graft([(e, k) for e in others for k in range(len(e.nodes))][:60])
     # Entries that overflow are sorted out at the end.
@@ -197,10 +201,12 @@ class _Maker:
         self,
         prior: Prior,
         XT: Array,
+        n_rows: int,
         parent: Expression,
         rng: np.random.Generator,
         chances: Array | None,
     ) -> None:
+        self.n_rows = n_rows
         self.chances = np.full(len(XT), 1.0 / len(XT)) if chances is None else chances
         self.prior = prior
         self.rng = rng
@@ -345,7 +351,7 @@ class _Maker:
         bad = ~np.all(np.isfinite(values), axis=1) | (np.abs(values).max(axis=1) > 1e6)
         values[bad] = 0.0
         return Bank(
-            values,
+            np.ascontiguousarray(values[:, : self.n_rows]),
             self.kinds,
             np.array(self.latest),
             np.array(self.costs),

@@ -31,6 +31,8 @@ __all__ = ["GrowSettings", "grow", "looks_like_noise"]
 Array = NDArray[np.float64]
 Proposal = Callable[[], Expression]
 """A change of an equation, made only when it is tried."""
+DOMAIN_POINTS = 128
+"""Points of the declared domain where entries of the bank must be defined; corners come first."""
 SIZES = (2.0, 4.0, np.inf)
 """Complexity of an entry up to which it counts as simple, as medium, and at all."""
 
@@ -52,10 +54,11 @@ class GrowSettings:
 
 def grow(
     task: Task, archive: Archive, rng: np.random.Generator, settings: GrowSettings
-) -> Iterator[State]:
+) -> Iterator[State | None]:
     """Start from a parent of the archive, make moves, and yield every refitted child.
 
-    A pure function of (task, archive, state of rng, settings).
+    A pure function of (task, archive, state of rng, settings). None is yielded in between, as a
+    sign of life: whoever watches the clock can stop there.
     """
     sample = task.train.draw(settings.rows, rng)
     parent = archive.parent(rng, task.price)
@@ -65,7 +68,13 @@ def grow(
             return
         old = _score(state, task, settings)
         best, best_score = None, np.inf
-        for number, child in enumerate(_children(task, archive, state, sample, rng, settings)):
+        children: list[State] = []
+        for trial in _children(task, archive, state, sample, rng, settings):
+            yield None
+            if trial is not None:
+                children.append(trial)
+        children.sort(key=lambda c: _score(c, task, settings))
+        for number, child in enumerate(children):
             if number < settings.trimmed:
                 child = drop_unneeded(child, sample, task.prior)
             yield child
@@ -88,7 +97,7 @@ def looks_like_noise(
     state = fitted(expression, sample, 10)
     if state is None:
         return False
-    bank = make_bank(task.prior, sample.XT, state.expression, (), rng)
+    bank = make_bank(task.prior, sample.XT, task.domain[:, :0], state.expression, (), rng)
     screen = _Screen(state, sample, bank, task.prior)
     largest = screen.largest_gain()
     chance = 2.0 * np.log(len(bank.values) * len(screen.masks)) / len(sample)
@@ -109,13 +118,14 @@ def _children(
     sample: Sample,
     rng: np.random.Generator,
     settings: GrowSettings,
-) -> list[State]:
-    """The most promising changes of a state, refitted, the best by `_score` first."""
+) -> Iterator[State | None]:
+    """The most promising changes of a state, refitted; None where one came to nothing."""
     others = list(archive)
     picks = rng.choice(len(others), size=min(settings.others, len(others)), replace=False)
     bank = make_bank(
         task.prior,
         sample.XT,
+        task.domain[:, :DOMAIN_POINTS],
         state.expression,
         [others[int(k)].expression for k in picks],
         rng,
@@ -126,17 +136,13 @@ def _children(
     proposals += _retyped(screen, task.prior, rng, 3)
     proposals += _wrapped(screen, task.prior, rng, 3)
     longer = list(expansions(state.expression))[:3]
-    children = []
     seen: set[Expression] = {state.expression}
     for expression in (*longer, *(proposal() for proposal in proposals)):
         if expression in seen or not expression.is_allowed(task.prior):
             continue
         seen.add(expression)
         child = fitted(expression, sample, settings.steps)
-        if child is not None and child.error < 4.0 * state.error:
-            children.append(child)
-    children.sort(key=lambda c: _score(c, task, settings))
-    return children
+        yield child if child is not None and child.error < 4.0 * state.error else None
 
 
 class _Screen:

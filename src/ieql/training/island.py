@@ -147,14 +147,20 @@ def train(
         states = path(task, archive, rng, settings)
     final = task.train.draw(settings.final_rows, rng)
     for state in states:
+        if state is None:
+            yield Found(0.0)
+            continue
         complexity = state.expression.complexity(task.prior)
         yield Found(complexity, _judged(task, archive, state, complexity, final, settings))
 
 
 def path(
     task: Task, archive: Archive, rng: np.random.Generator, settings: Settings
-) -> Iterator[State]:
-    """A dense network, fresh or grown from the archive, trained and eliminated."""
+) -> Iterator[State | None]:
+    """A dense network, fresh or grown from the archive, trained and eliminated.
+
+    None is yielded in between, as in `grow`.
+    """
     sparse = _dense_part(task, archive, rng, settings)
     if sparse is None:
         return
@@ -163,6 +169,7 @@ def path(
     for number, state in enumerate(eliminate(sparse, sample, task.prior, settings.elimination)):
         if number == 0 and np.sqrt(state.error) > settings.abandon * best:
             return
+        yield None
         if archive.would_accept(
             state.expression,
             state.expression.complexity(task.prior),
