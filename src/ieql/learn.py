@@ -41,6 +41,8 @@ FINAL_DOMAIN_POINTS = 20_000
 """And those that an equation must pass before it is shown."""
 FRONT_TOLERANCE = 0.003
 """Equations that improve on simpler ones by less than this are not worth finishing."""
+MANY_ROWS = 200_000
+"""Copying so many rows to other processes costs more than it brings."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 
@@ -219,7 +221,8 @@ def _finish_all(
     start: float,
 ) -> list[list[Candidate]]:
     """Bring the fronts to the user's coordinates, in parallel, and sort out what they dominate."""
-    deadline = Budget(model.max_time, None).deadline(start)
+    # From here on only the quick steps: the last equation still has to be finished in time.
+    deadline = start + 0.96 * (model.max_time or float("inf"))
     jobs = [
         ((k, i), _finish_one, (c, t, inputs, points, prior, model.output_bound, deadline))
         for k, t in enumerate(targets)
@@ -227,8 +230,9 @@ def _finish_all(
     ]
     finished: dict[tuple[int, int], Candidate | None] = {}
     try:
-        # Few equations are quicker done here than sent to other processes.
-        finished.update(in_parallel(jobs, 1 if len(jobs) < 4 else model.n_jobs))
+        # Few equations, or those of many rows, are quicker done here than sent elsewhere.
+        here = len(jobs) < 4 or len(targets[0].train) > MANY_ROWS
+        finished.update(in_parallel(jobs, 1 if here else model.n_jobs))
     except KeyboardInterrupt:
         result.interrupted = True
         for key, function, args in jobs:

@@ -75,3 +75,9 @@ def test_gauge_and_simplify_keep_the_values(expression):
         scale = np.abs(before[finite]).max(initial=1.0)
         np.testing.assert_allclose(after[finite], before[finite], rtol=1e-7, atol=1e-7 * scale)
     assert simplify(expression, points).n_parameters <= expression.n_parameters
+
+
+def test_a_huge_coefficient_does_not_overflow():
+    """A diverging fit once met (1e200 x)² and the whole search ended in an OverflowError."""
+    expression = Expression.parse("2*(1e200*x)**2 + y", NAMES)
+    assert gauge(expression) == expression
