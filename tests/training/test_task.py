@@ -98,3 +98,11 @@ def test_a_task_can_be_sent_to_another_process():
     assert copy.prior == Prior.of("plain")
     found, expected = (t.candidate(parse("x*y")) for t in (copy, task))
     assert found.rmse_validation == expected.rmse_validation
+
+
+def test_no_more_units_of_a_type_than_the_network_has():
+    task = make_task(layers=1, copies=2)
+    two = Expression.parse("cos(2*x) + cos(3*y)", NAMES)
+    three = Expression.parse("cos(2*x) + cos(3*y) + cos(4*x)", NAMES)
+    assert task.candidate(two) is not None
+    assert task.candidate(three) is None

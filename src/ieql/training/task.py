@@ -94,11 +94,20 @@ class Task:
         offset, scale = -self.centre / self.half, 1.0 / self.half
         return expression.rescaled(offset, scale, -self.mean, 1.0).canonical()
 
+    def _fits_network(self, expression: Expression) -> bool:
+        """Whether the network of the user's size can hold the expression."""
+        if self.layers is not None and expression.depth > self.layers:
+            return False
+        if self.copies is None:
+            return True
+        places = self.copies * (self.layers or max(expression.depth, 1))
+        return all(count <= places for count in expression.unit_counts().values())
+
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
-        """Measure an expression; None if it is forbidden, too deep or not safe in the domain."""
+        """Measure an expression; None if it is forbidden, too large or not safe in the domain."""
         if not expression.is_allowed(self.prior):
             return None
-        if self.layers is not None and expression.depth > self.layers:
+        if not self._fits_network(expression):
             return None
         program = program or Program.of(expression)
         if not is_safe(expression, self.domain, program, self.bounds):
