@@ -22,7 +22,15 @@ from ieql.equations.simplify import expansions, gauge, simplify
 from ieql.prior import Prior
 from ieql.sample import Sample
 
-__all__ = ["Equation", "finish", "readable", "refit", "standard_errors", "trim"]
+__all__ = [
+    "Equation",
+    "finish",
+    "inverse_curvature",
+    "readable",
+    "refit",
+    "standard_errors",
+    "trim",
+]
 
 Array = NDArray[np.float64]
 TRIM_ROWS = 50_000
@@ -142,13 +150,16 @@ def _curvature(expression: Expression, sample: Sample) -> tuple[float, Array, ND
     return float(error), A, free
 
 
-def _inverse(A: Array) -> Array:
-    """Inverse of a Gauss-Newton matrix with a unit diagonal for conditioning."""
+def inverse_curvature(A: Array, ridge: float = 1e-12) -> Array:
+    """Inverse of a Gauss-Newton matrix that may be close to singular.
+
+    It is scaled to a unit diagonal, to which the ridge is added.
+    """
     # A constant without any influence has a zero row.
     size = np.sqrt(np.where(A.diagonal() > 0.0, A.diagonal(), 1.0))
     scaled = A / np.outer(size, size)
     try:
-        inverse = np.linalg.inv(scaled + 1e-12 * np.eye(len(A)))
+        inverse = np.linalg.inv(scaled + ridge * np.eye(len(A)))
     except np.linalg.LinAlgError:
         inverse = np.linalg.pinv(scaled)
     return np.asarray(inverse / np.outer(size, size))
@@ -167,7 +178,7 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
         if len(free) <= 1 or not np.all(np.isfinite(A)):
             return expression
         theta = expression.constants()
-        saliency = theta[free] ** 2 / np.maximum(_inverse(A).diagonal(), 1e-300)
+        saliency = theta[free] ** 2 / np.maximum(inverse_curvature(A).diagonal(), 1e-300)
         limit = (error + floor) * n ** (1.0 / n)
         for k in np.argsort(saliency)[:3]:
             if not error + saliency[k] < limit + (limit - error) * 4.0:
@@ -295,5 +306,5 @@ def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float
     result = np.zeros(len(expression.constants()))
     if p and np.all(np.isfinite(A)):
         variance = error / max(n - p, 1)
-        result[free] = np.sqrt(np.maximum(variance * _inverse(A).diagonal(), 0.0))
+        result[free] = np.sqrt(np.maximum(variance * inverse_curvature(A).diagonal(), 0.0))
     return tuple(result.tolist()), error

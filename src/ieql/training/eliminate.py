@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import Program
+from ieql.equations.refit import inverse_curvature
 from ieql.equations.simplify import gauge
 from ieql.prior import Prior
 from ieql.sample import Sample
@@ -23,6 +24,8 @@ from ieql.sample import Sample
 __all__ = ["EliminationSettings", "State", "drop_unneeded", "eliminate", "fitted"]
 
 Array = NDArray[np.float64]
+RIDGE = 1e-9
+"""Keeps the saliencies of weights that nearly stand in for each other finite."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def _smaller(
     )
     if not (np.isfinite(error) and np.all(np.isfinite(A))):
         return None
-    inverse = _inverse(A)
+    inverse = inverse_curvature(A, RIDGE)
     cost = _weight_costs(state.expression, prior)[free]
     weights = np.flatnonzero(cost > 0)
     saliency = theta[free[weights]] ** 2 / np.maximum(inverse[weights, weights], 1e-300)
@@ -178,7 +181,7 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
         )
         if len(free) <= 1 or not (np.isfinite(error) and np.all(np.isfinite(A))):
             return state
-        inverse = _inverse(A)
+        inverse = inverse_curvature(A, RIDGE)
         saliency = theta[free] ** 2 / np.maximum(inverse.diagonal(), 1e-300)
         for k in np.argsort(saliency)[:2]:
             # Far above the limit a trial would be in vain: the saliency is a good guess.
@@ -197,15 +200,6 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
                 break
         else:
             return state
-
-
-def _inverse(A: Array) -> Array:
-    """Inverse of a Gauss-Newton matrix that may be close to singular."""
-    # A constant without any influence has a zero row; it is what is missed least.
-    size = np.sqrt(np.where(A.diagonal() > 0.0, A.diagonal(), 1.0))
-    return np.asarray(
-        np.linalg.inv(A / np.outer(size, size) + 1e-9 * np.eye(len(A))) / np.outer(size, size)
-    )
 
 
 def _without(
