@@ -232,7 +232,7 @@ def _finish_all(
     try:
         # Few equations, or those of many rows, are quicker done here than sent elsewhere.
         here = len(jobs) < 4 or len(targets[0].train) > MANY_ROWS
-        finished.update(in_parallel(jobs, 1 if here else model.n_jobs))
+        finished.update(in_parallel(jobs, 1 if here else result.n_processes))
     except KeyboardInterrupt:
         result.interrupted = True
         for key, function, args in jobs:

@@ -19,7 +19,7 @@ from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive
 from ieql.training.grow import looks_like_noise
 from ieql.training.island import Finds, Settings, Training, constant, run_island
-from ieql.training.task import Task
+from ieql.training.task import EXACT, Task
 
 __all__ = ["Budget", "Result", "search"]
 
@@ -27,12 +27,13 @@ N_ISLANDS = 4
 """Fixed, so that the outcome does not depend on the number of processes."""
 LARGEST_ROUND = 6
 """Trainings per island in one round: short enough for a live front, long enough to be worth it."""
+GROWTH_AHEAD = 4
+LEAST_GROWTH, MOST_GROWTH = 0.5, 0.9
+"""Growth starts with so many hits, and never gets less or more than this share."""
 PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself, ..."""
 PATIENCE_AT_NOISE = 24
 """... and where the residuals of the best equation look like noise."""
-EXACT = 1e-9
-"""Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,19 @@ class Progress:
     since: int = 0
     """Number of trainings, of this target, when it fell last."""
     n_trainings: int = 0
+    n_growths: int = 0
+    hits: tuple[int, int] = (0, 0)
+    """Equations that entered the front from paths, and from growth."""
     at_noise: bool = False
     """Whether the residuals of the best equation look like noise."""
     exact: bool = False
+
+    @property
+    def growth(self) -> float:
+        """Share of the next trainings that grow: by what has paid on this data set so far."""
+        paths = (1 + self.hits[0]) / (1 + self.n_trainings - self.n_growths)
+        growths = (GROWTH_AHEAD + self.hits[1]) / (1 + self.n_growths)
+        return min(max(growths / (growths + paths), LEAST_GROWTH), MOST_GROWTH)
 
 
 @dataclass
@@ -73,6 +84,8 @@ class Result:
     """Why the search stopped, as a sentence."""
     largest: list[float] = field(default_factory=list)
     """For each target the complexity of the most complex equation met."""
+    n_processes: int | None = 1
+    """In how many processes the last round ran, in joblib's way of counting."""
     progress: list[Progress] = field(default_factory=list)
     """How far each target has come."""
 
@@ -125,11 +138,14 @@ def search(
     try:
         number = 0
         while not result.reason:
-            rounds = _plan(number, len(tasks), budget, seed)
+            rounds = _plan(number, result.progress, budget, seed)
             if not rounds:
                 result.reason = f"all {budget.max_trainings} trainings are done"
                 break
-            _run_round(tasks, rounds, result, settings, deadline, n_jobs)
+            # Starting processes takes seconds; by then an easy equation is found in this one.
+            here = sum(len(r) for r in rounds.values()) <= N_ISLANDS
+            result.n_processes = 1 if here else n_jobs
+            _run_round(tasks, rounds, result, settings, deadline, result.n_processes)
             number += max(len(r) for r in rounds.values()) * N_ISLANDS
             for k, task in enumerate(tasks):
                 _measure(result.progress[k], task, result.archives[k], (seed, k, number))
@@ -174,7 +190,7 @@ def _is_worse_outside(candidate: Candidate) -> bool:
 
 
 def _plan(
-    number: int, n_targets: int, budget: Budget, seed: int
+    number: int, progress: Sequence[Progress], budget: Budget, seed: int
 ) -> dict[tuple[int, int], list[Training]]:
     """The trainings of the next round, by (target, island); `number` are done per target."""
     per_island = min(LARGEST_ROUND, 1 + number // N_ISLANDS)
@@ -183,9 +199,9 @@ def _plan(
         last = min(last, budget.max_trainings)
     rounds: dict[tuple[int, int], list[Training]] = {}
     for k in range(number, last):
-        for target in range(n_targets):
+        for target, so_far in enumerate(progress):
             island = k % N_ISLANDS
-            training = Training(target, island, (seed, target, k))
+            training = Training(target, island, (seed, target, k), so_far.growth)
             rounds.setdefault((target, island), []).append(training)
     return rounds
 
@@ -212,12 +228,21 @@ def _run_round(
             finds[key] = found
     finally:
         # Also what arrived before an interrupt is kept.
-        for key in sorted(finds):
-            for candidate in finds[key].candidates:
-                result.archives[key[0]].add(candidate)
-            result.n_trainings += finds[key].n_trainings
-            result.progress[key[0]].n_trainings += finds[key].n_trainings
-            result.largest[key[0]] = max(result.largest[key[0]], finds[key].largest)
+        for (target, _), found in sorted(finds.items()):
+            archive, progress = result.archives[target], result.progress[target]
+            for candidate in found.candidates:
+                archive.add(candidate)
+            result.n_trainings += found.n_trainings
+            progress.n_trainings += found.n_trainings
+            progress.n_growths += found.n_growths
+            result.largest[target] = max(result.largest[target], found.largest)
+        for (target, _), found in sorted(finds.items()):
+            front = {id(c) for c in result.archives[target].front}
+            paths, growths = result.progress[target].hits
+            for candidate, grown in zip(found.candidates, found.grown, strict=True):
+                paths += id(candidate) in front and not grown
+                growths += id(candidate) in front and grown
+            result.progress[target].hits = paths, growths
 
 
 def in_parallel(

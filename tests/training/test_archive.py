@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive, knees
@@ -46,14 +44,6 @@ def test_knees_leave_out_what_does_not_pay_for_its_complexity():
         ]
     )
     assert [c.complexity for c in knees(front)] == [1, 2]
-
-
-def test_parents_are_members_and_fixed_by_the_seed():
-    archive = Archive([candidate("x", 1.0), candidate("cos(2*x)", 0.5), candidate("exp(x)", 0.6)])
-    draws = [archive.parent(np.random.default_rng(7)) for _ in range(2)]
-    assert draws[0] is draws[1]
-    members = {id(c) for c in archive}
-    assert all(id(archive.parent(np.random.default_rng(k))) in members for k in range(20))
 
 
 def test_what_is_shared_makes_the_same_archive_again():

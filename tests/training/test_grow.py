@@ -7,7 +7,7 @@ import numpy as np
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.archive import Archive
-from ieql.training.grow import GrowSettings, grow, looks_like_noise
+from ieql.training.grow import GrowSettings, grow, looks_like_noise, parent
 from ieql.training.island import constant
 from tasks import make_task
 
@@ -53,3 +53,18 @@ def test_residuals_of_the_truth_look_like_noise_and_those_of_a_wrong_equation_do
     with np.errstate(all="ignore"):
         assert looks_like_noise(task, truth, rng)
         assert not looks_like_noise(task, wrong, rng)
+
+
+def test_a_high_price_makes_simple_equations_parents():
+    task = make_task("2*cos(3*x) + y**2")
+    texts = ("0.3", "y**2", "2*cos(3*x) + y**2", "2*cos(3*x) + y**2 + 1e-9*exp(x*y + cos(x))")
+    members = [task.candidate(Expression.parse(text, task.names)) for text in texts]
+    archive = Archive([c for c in members if c is not None])
+
+    def sizes(price):
+        rng = np.random.default_rng(0)
+        parents = [parent(task, archive, rng, price) for _ in range(50)]
+        assert all(p in members for p in parents)
+        return np.mean([task.size(p.expression) for p in parents])
+
+    assert sizes(20.0) < sizes(0.1)

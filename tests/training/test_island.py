@@ -11,6 +11,7 @@ from ieql.equations.safety import is_safe
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.island import Settings, Training, constant, run_island, train
+from ieql.training.task import EXACT
 from tasks import labelled, make_task
 
 SETTINGS = Settings()
@@ -27,14 +28,15 @@ def start(task):
     return Archive([constant(task)])
 
 
-def found_by(task, archive, seed, settings=SETTINGS):
+def found_by(task, archive, seed, grown):
+    rng = np.random.default_rng((seed, 0, 0))
     with np.errstate(all="ignore"):  # as on an island: trials that overflow are sorted out
-        return list(train(task, archive, (seed, 0, 0), settings))
+        return list(train(task, archive, rng, SETTINGS, grown))
 
 
-def candidates(task, seeds=SEEDS, settings=SETTINGS):
+def candidates(task, seeds=SEEDS, kinds=(True, False)):
     """What several trainings from the start find."""
-    found = [f for seed in seeds for f in found_by(task, start(task), seed, settings)]
+    found = [f for seed in seeds for k in kinds for f in found_by(task, start(task), seed, k)]
     return [f.candidate for f in found if f.candidate is not None]
 
 
@@ -46,24 +48,23 @@ def test_the_mean_predictor_is_the_first_candidate():
     assert mean.rmse_train == pytest.approx(task.train.y.std())
 
 
-@pytest.mark.parametrize("growth", [0.0, 1.0])
-def test_both_kinds_of_training_find_something_better_than_the_mean(growth):
+@pytest.mark.parametrize("grown", [False, True])
+def test_both_kinds_of_training_find_something_better_than_the_mean(grown):
     task = make_task("x*y + 0.5*x")
-    found = candidates(task, settings=Settings(growth=growth))
+    found = candidates(task, kinds=[grown])
     assert min(c.rmse_validation for c in found) < 0.05 * constant(task).rmse_validation
 
 
-@pytest.mark.parametrize("growth", [0.0, 1.0])
-def test_a_training_is_a_pure_function(growth):
+@pytest.mark.parametrize("grown", [False, True])
+def test_a_training_is_a_pure_function(grown):
     """The same again, also in between others; and what it is given stays as it was."""
     task = make_task("x*y + 0.5*cos(3*x)", noise=0.05)
-    settings = Settings(growth=growth)
-    archive = Archive([constant(task), *candidates(task, range(2), settings)])
+    archive = Archive([constant(task), *candidates(task, range(2), [grown])])
     before = list(archive)
     arrays = [a.copy() for a in (task.train.XT, task.train.y, task.domain)]
-    first = found_by(task, archive, 7, settings)
-    found_by(task, archive, 8, settings)
-    again = found_by(task, archive, 7, settings)
+    first = found_by(task, archive, 7, grown)
+    found_by(task, archive, 8, grown)
+    again = found_by(task, archive, 7, grown)
     assert [repr(f) for f in first] == [repr(f) for f in again]
     assert list(archive) == before
     for array, old in zip((task.train.XT, task.train.y, task.domain), arrays, strict=True):
@@ -111,9 +112,11 @@ def test_candidates_are_measured_outside_the_data_too():
 
 
 def test_an_island_brings_home_what_entered_its_archive():
-    task = make_task("x*y + 0.5*x")
+    task = make_task("x*y + 0.5*x", noise=0.01)
     finds = run_island(task, trainings(3), start(task).shared(), SETTINGS, FOREVER)
     assert finds.n_trainings == 3
+    assert 0 <= finds.n_growths <= 3
+    assert len(finds.grown) == len(finds.candidates)
     assert finds.candidates
     assert finds.largest >= max(c.complexity for c in finds.candidates)
     merged = Archive([constant(task), *finds.candidates])
@@ -140,4 +143,11 @@ def test_after_the_deadline_nothing_new_is_begun_and_what_is_found_is_kept():
 def test_without_any_input_that_varies_a_training_still_ends():
     task = make_task("x*y + 0.5*x", low=1.0, high=1.0 + 1e-300, n=50)
     assert np.ptp(task.train.XT) == 0.0
-    assert run_island(task, trainings(2), start(task).shared(), SETTINGS, FOREVER).n_trainings == 2
+    assert run_island(task, trainings(2), start(task).shared(), SETTINGS, FOREVER).n_trainings >= 1
+
+
+def test_an_island_stops_where_nothing_is_left_to_be_found():
+    task = make_task("x*y + 0.5*x")
+    finds = run_island(task, trainings(30), start(task).shared(), SETTINGS, FOREVER)
+    assert min(c.rmse_train for c in finds.candidates) < EXACT
+    assert finds.n_trainings < 30

@@ -66,6 +66,8 @@ class Builder:
 
 def tidy(s: Sum) -> Sum:
     """Without zero weights and negative zeros."""
+    if s.bias and all(s.weights):
+        return s
     pairs = [(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
     return Sum(s.bias + 0.0, tuple(i for i, _ in pairs), tuple(w for _, w in pairs))
 
@@ -105,7 +107,7 @@ def _live(expression: Expression) -> Expression:
 
 def translate(s: Sum, values: list[Sum]) -> Sum:
     """A sum with each source replaced by a sum."""
-    parts = (values[i].scaled(w) for i, w in zip(s.sources, s.weights, strict=True))
+    parts = [values[i].scaled(w) for i, w in zip(s.sources, s.weights, strict=True)]
     return Sum.total((Sum(s.bias), *parts))
 
 

@@ -8,9 +8,9 @@ An expression is a list of nodes in topological order. A node applies a unit to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,11 @@ ROWS_AT_ONCE = 65_536
 MAX_NODES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The affine map ``bias + Σ weights[i] · sources[i]``."""
+class Sum(NamedTuple):
+    """The affine map ``bias + Σ weights[i] · sources[i]``.
+
+    A named tuple, like `Node`: the search makes millions of them.
+    """
 
     bias: float = 0.0
     sources: tuple[int, ...] = ()
@@ -48,7 +50,7 @@ class Sum:
 
     def scaled(self, factor: float) -> Sum:
         """The sum times a number."""
-        return Sum(self.bias * factor, self.sources, tuple(w * factor for w in self.weights))
+        return Sum(self.bias * factor, self.sources, tuple([w * factor for w in self.weights]))
 
     def plus(self, other: Sum) -> Sum:
         """The sum of both, equal sources merged in the order of their first appearance."""
@@ -59,15 +61,14 @@ class Sum:
         """The sum of all parts, merged like `plus`; the time is linear in their length."""
         bias = 0.0
         merged: dict[int, float] = {}
-        for part in parts:
-            bias += part.bias
-            for source, weight in zip(part.sources, part.weights, strict=True):
+        for offset, sources, weights in parts:
+            bias += offset
+            for source, weight in zip(sources, weights, strict=True):
                 merged[source] = merged.get(source, 0.0) + weight
         return Sum(bias, tuple(merged), tuple(merged.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A unit applied to its arguments."""
 
     unit: Unit
@@ -256,7 +257,7 @@ class Expression:
         def fill(s: Sum) -> Sum:
             return Sum(next(values), s.sources, tuple(next(values) for _ in s.weights))
 
-        nodes = tuple(replace(n, args=tuple(fill(a) for a in n.args)) for n in self.nodes)
+        nodes = tuple(n._replace(args=tuple(fill(a) for a in n.args)) for n in self.nodes)
         return Expression(self.names, nodes, tuple(fill(s) for s in self.outputs))
 
     # --- other forms ---------------------------------------------------------------------------
@@ -283,7 +284,7 @@ class Expression:
                     bias -= weights[j] * float(offset[i])
             return Sum(bias, s.sources, tuple(weights))
 
-        nodes = tuple(replace(n, args=tuple(fold(a) for a in n.args)) for n in self.nodes)
+        nodes = tuple(n._replace(args=tuple(fold(a) for a in n.args)) for n in self.nodes)
         shift = np.broadcast_to(out_offset, (len(self.outputs),))
         stretch = np.broadcast_to(out_scale, (len(self.outputs),))
         outputs = tuple(

@@ -663,3 +663,40 @@ def run(
                 for i in range(m):
                     jacobian[j, start + i] = work.J[j, i]
     return values, jacobian, lows, highs
+
+
+# --- many units at once ------------------------------------------------------------------------
+
+_WRITABLE = types.Array(types.float64, 2, "C")
+_F3 = types.Array(types.float64, 3, "C", readonly=True)
+_I3 = types.Array(types.int64, 3, "C", readonly=True)
+
+
+@_entry(_I1, _I3, _F3, _WRITABLE, _F2, _WRITABLE, types.int64)
+def apply_units(
+    op: Indices, sources: NDArray[np.int64], weights: NDArray[np.float64], biases: Matrix,
+    margins: Matrix, table: Matrix, start: int,
+) -> None:  # fmt: skip
+    """Rows of a table, from `start` on: units of earlier rows, two sources for each argument.
+
+    An argument that must be positive and is not gets a larger bias, which is written back: it ends
+    `margins` times its span inside.
+    """
+    n = table.shape[1]
+    z, slopes = np.empty((2, n)), np.empty((2, n))
+    for k in range(len(op)):
+        last = 1 if op[k] >= 7 else 0
+        for a in range(last + 1):
+            v, w = weights[k, a, 0], weights[k, a, 1]
+            x, y = table[sources[k, a, 0]], table[sources[k, a, 1]]
+            bias = biases[k, a]
+            least, most = np.inf, -np.inf
+            for i in range(n):
+                z[a, i] = bias + v * x[i] + w * y[i]
+                least, most = min(least, z[a, i]), max(most, z[a, i])
+            if ((4 <= op[k] <= 5) or (op[k] == 8 and a == 1)) and not least > 0.0:
+                shift = margins[k, a] * (most - least) - least
+                biases[k, a] += shift
+                for i in range(n):
+                    z[a, i] += shift
+        _apply(op[k], z[0], z[last], table[start + k], slopes[0], slopes[last], n)

@@ -7,7 +7,6 @@ that leaves the domain at any sampled point never reaches the front.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +86,7 @@ def positive_denominators(expression: Expression, X: Array) -> Expression:
         node = nodes[k]
         if node.unit.name == "div" and np.all(args[1] < 0):
             numerator, denominator = node.args
-            nodes[k] = replace(node, args=(numerator.scaled(-1.0), denominator.scaled(-1.0)))
+            nodes[k] = node._replace(args=(numerator.scaled(-1.0), denominator.scaled(-1.0)))
     return Expression(expression.names, tuple(nodes), expression.outputs).canonical()
 
 

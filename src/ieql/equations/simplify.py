@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder, translate
-from ieql.equations.expression import Expression, Node, Sum
+from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
-from ieql.units import UNITS
+from ieql.units import UNITS, Unit
 
-__all__ = ["expansions", "gauge", "simplify"]
+__all__ = ["GaugedBuilder", "expansions", "gauge", "simplify"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
@@ -34,37 +34,44 @@ def gauge(expression: Expression) -> Expression:
     size moves to the coefficients behind the unit, for log to their bias), the bias inside exp
     becomes a factor, and a cosine's leading coefficient is positive.
     """
-    builder = Builder(expression.names)
+    builder = GaugedBuilder(expression.names)
     values = [builder.input(i) for i in range(len(expression.names))]
     for node in expression.nodes:
-        args = tuple(translate(a, values) for a in node.args)
-        values.append(_gauged(builder, node, args))
+        values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
     return builder.expression(*(translate(s, values) for s in expression.outputs))
+
+
+class GaugedBuilder(Builder):
+    """A builder that fixes the scales that cancel, as `gauge` does, while it builds."""
+
+    def apply(self, unit: Unit, *args: Sum) -> Sum:
+        """A unit applied to sums; their scales move behind it."""
+        return _gauged(super().apply, unit, args)
 
 
 def _largest(s: Sum) -> float:
     return max((abs(w) for w in s.weights), default=0.0)
 
 
-def _gauged(builder: Builder, node: Node, args: tuple[Sum, ...]) -> Sum:
-    name = node.unit.name
+def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum:
+    name = unit.name
     sizes = [_largest(a) for a in args]
     if name == "exp" and args[0].sources and args[0].bias and abs(args[0].bias) < 300.0:
         bare = Sum(0.0, args[0].sources, args[0].weights)
-        return builder.apply(node.unit, bare).scaled(math.exp(args[0].bias))
+        return apply(unit, bare).scaled(math.exp(args[0].bias))
     if name == "cos" and args[0].weights and args[0].weights[0] < 0:
-        return builder.apply(node.unit, args[0].scaled(-1.0))
+        return apply(unit, args[0].scaled(-1.0))
     if name not in ("square", "sqrt", "mul", "div", "log") or not all(
         1e-100 < size < 1e100 or a.is_constant for size, a in zip(sizes, args, strict=True)
     ):
-        return builder.apply(node.unit, *args)
+        return apply(unit, *args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
     for a in {"square": (0,), "mul": (0, 1), "div": (0,)}.get(name, ()):
         # Signs go the same way: (-x)·(-y) is x·y.
         if args[a].weights and args[a].weights[0] < 0:
             sizes[a] = -sizes[a]
     scaled = [a.scaled(1.0 / size) for a, size in zip(args, sizes, strict=True)]
-    result = builder.apply(node.unit, *(_exact_one(a) for a in scaled))
+    result = apply(unit, *(_exact_one(a) for a in scaled))
     if name == "log":
         return result.plus(Sum(math.log(sizes[0])))
     factors = {

@@ -19,6 +19,8 @@ __all__ = ["Archive", "knees"]
 
 PER_CELL = 2
 MAX_SIZE = 400
+FAR = 2.0
+"""Equations with this many times the error of a simpler one are hardly worth a visit."""
 Cell = tuple[int, frozenset[str]]
 
 
@@ -46,6 +48,8 @@ class Archive:
 
     def would_accept(self, expression: Expression, complexity: float, rmse_train: float) -> bool:
         """Whether a candidate with this training error would be kept."""
+        if rmse_train > FAR * _bound(self.front, complexity):
+            return False
         members = self._cells.get(cell(expression, complexity), [])
         return len(members) < PER_CELL or rmse_train < max(c.rmse_train for c in members)
 
@@ -80,17 +84,6 @@ class Archive:
         even = np.full(n_inputs, 1.0 / n_inputs)
         return 0.4 * even + 0.6 * used / used.sum() if used.sum() > 0 else even
 
-    def parent(self, rng: np.random.Generator, price: float = 0.03) -> Candidate:
-        """Draw a candidate to start from: half of the time from the front, else from any cell."""
-        front = knees(self.front, price)
-        if rng.random() < 0.5 or not self._cells:
-            # The more accurate ones are drawn more often.
-            k = int(len(front) * (1.0 - rng.random() ** 2))
-            return front[min(k, len(front) - 1)]
-        # Cells that are far worse than a simpler one are hardly worth a visit.
-        members = [c for c in self if c.rmse_train < 2.0 * _bound(front, c.complexity)]
-        return members[int(rng.integers(len(members)))] if members else front[-1]
-
     def shared(self) -> tuple[Candidate, ...]:
         """What is handed to other islands: the front and the most accurate members."""
         chosen = sorted(self, key=lambda c: (c.rmse_train, c.complexity))[:MAX_SIZE]
@@ -120,5 +113,5 @@ def knees(front: Front, price: float = 0.03) -> list[Candidate]:
     return kept
 
 
-def _bound(front: list[Candidate], complexity: float) -> float:
+def _bound(front: Iterable[Candidate], complexity: float) -> float:
     return min((c.rmse_train for c in front if c.complexity <= complexity), default=math.inf)

@@ -7,9 +7,8 @@ few hundred rows are computed type by type. Entries are turned into graph nodes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
-from ieql.units import Unit
+from ieql.units import UNITS, Unit
 
 __all__ = ["Bank", "make_bank"]
 
@@ -25,17 +24,55 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 HOMOGENEOUS = ("square", "sqrt", "mul", "div", "identity")
 """Units in which a factor of the argument is a factor (or power) of the value."""
+N_SWAPPED = 24
+"""Sub-equations of the parent with one input exchanged for another."""
+N_GRAFTS = 60
+"""Nodes of other equations."""
+MOST_FACTORS = 4
+N_MONOMIALS = 100
+"""Products of powers of inputs, which physics is full of."""
+EXPONENTS = np.array([0.5, 1.0, 2.0])
+EXPONENT_CHANCES = (0.12, 0.7, 0.18)
+LARGEST = 1e6
+"""Entries with larger values are not used."""
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """Entries of one unit type: for each argument up to two sources with weights, and a bias."""
+    """Random entries: for each argument up to two sources with weights, and a bias."""
 
-    unit: Unit
     start: int
-    sources: tuple[NDArray[np.intp], ...]
-    weights: tuple[Array, ...]
-    biases: tuple[Array, ...]
+    units: tuple[Unit, ...]
+    unit_of: Indices
+    sources: NDArray[np.int64]
+    """Entries × arguments × 2."""
+    weights: Array
+    biases: Array
+
+
+@dataclass(frozen=True)
+class _Monomials:
+    """Products of powers of inputs: `sources` (entries × factors) with `exponents`, 0 for none."""
+
+    start: int
+    sources: Indices
+    exponents: Array
+
+    def build(self, entry: int, builder: Builder) -> Sum:
+        """The entry as a quotient of products."""
+        above, below = Sum(1.0), Sum(1.0)
+        row = entry - self.start
+        for i, p in zip(self.sources[row].tolist(), self.exponents[row].tolist(), strict=True):
+            if p == 0.0:
+                continue
+            factor = builder.input(i)
+            if abs(p) != 1.0:
+                factor = builder.apply(UNITS["square" if abs(p) == 2.0 else "sqrt"], factor)
+            if p > 0:
+                above = builder.apply(UNITS["mul"], above, factor)
+            else:
+                below = builder.apply(UNITS["mul"], below, factor)
+        return builder.apply(UNITS["div"], above, below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +83,10 @@ class Bank:
     ----------
     values : array (entries, rows)
         The first entries are the inputs, then the nodes of the parent, then the rest.
-    kinds : list of str
-        ``"input"`` or the name of the unit of each entry.
+    kind_names : list of str
+        ``"input"`` and the names of the units.
+    kinds : array
+        The kind of each entry, as a place in `kind_names`.
     latest : array
         Index of the last node of the parent an entry depends on, or -1.
     costs : array
@@ -55,20 +94,16 @@ class Bank:
     """
 
     values: Array
-    kinds: list[str]
+    kind_names: list[str]
+    kinds: Indices
     latest: Indices
     costs: Array
     n_inputs: int
     n_nodes: int
     layers: tuple[_Layer, ...]
+    monomials: _Monomials
     grafts: tuple[tuple[Expression, int], ...]
     """(expression, node) behind the entries that come from other equations."""
-
-    @cached_property
-    def kind_table(self) -> tuple[list[str], Indices]:
-        """The different kinds, and for each entry the place of its kind among them."""
-        names, inverse = np.unique(self.kinds, return_inverse=True)
-        return names.tolist(), inverse
 
     def build(self, entry: int, builder: Builder, nodes: Sequence[Sum]) -> Sum:
         """The entry as a sum of a builder in which the parent's nodes are `nodes`."""
@@ -79,19 +114,20 @@ class Bank:
         graft = entry - self.n_inputs - self.n_nodes
         if graft < len(self.grafts):
             return _copied(*self.grafts[graft], builder)
+        if entry < self.monomials.start + len(self.monomials.sources):
+            return self.monomials.build(entry, builder)
         layer = next(g for g in reversed(self.layers) if g.start <= entry)
         row = entry - layer.start
+        unit = layer.units[layer.unit_of[row]]
         args = []
-        for sources, weights, biases in zip(
-            layer.sources, layer.weights, layer.biases, strict=True
-        ):
-            total = Sum(float(biases[row]))
-            for source, weight in zip(sources[row], weights[row], strict=True):
+        for a in range(unit.arity):
+            total = Sum(float(layer.biases[row, a]))
+            for source, weight in zip(layer.sources[row, a], layer.weights[row, a], strict=True):
                 if weight != 0.0:
                     inner = self.build(int(source), builder, nodes)
                     total = total.plus(inner.scaled(float(weight)))
             args.append(total)
-        return builder.apply(layer.unit, *args)
+        return builder.apply(unit, *args)
 
 
 def _copied(expression: Expression, node: int, builder: Builder) -> Sum:
@@ -133,11 +169,13 @@ def make_bank(
         How often each input is drawn; default: all alike.
     """
     points = np.concatenate([XT, domain], axis=1)
-    maker = _Maker(prior, points, XT.shape[1], parent, rng, chances)
-    maker.graft([(e, k) for e, k in _swapped(parent, rng, 24) if e.is_allowed(prior)])
-    maker.graft([(e, k) for e in others for k in range(len(e.nodes))][:60])
-    # Entries that overflow are sorted out at the end.
+    size = len(XT) + len(parent.nodes) + N_SWAPPED + N_GRAFTS + N_MONOMIALS + sum(sizes)
     with np.errstate(all="ignore"):
+        maker = _Maker(prior, points, XT.shape[1], parent, rng, chances, size)
+        swapped = _swapped(parent, rng, N_SWAPPED)
+        maker.graft([(e, [k]) for e, k in swapped if e.is_allowed(prior)], N_SWAPPED)
+        maker.graft([(e, range(len(e.nodes))) for e in others], N_GRAFTS)
+        maker.add_monomials()
         maker.grow(sizes[0], first=0)
         maker.grow(sizes[1], first=1)
         return maker.bank()
@@ -192,7 +230,7 @@ def _exchanged(parent: Expression, k: int, i: int, j: int) -> Expression:
     def swap(s: Sum) -> Sum:
         return Sum(s.bias, tuple({i: j, j: i}.get(q, q) for q in s.sources), s.weights)
 
-    nodes = tuple(replace(n, args=tuple(swap(a) for a in n.args)) for n in parent.nodes[: k + 1])
+    nodes = tuple(n._replace(args=tuple(swap(a) for a in n.args)) for n in parent.nodes[: k + 1])
     return Expression(parent.names, nodes, (Sum(0.0, (len(parent.names) + k,), (1.0,)),))
 
 
@@ -205,126 +243,196 @@ class _Maker:
         parent: Expression,
         rng: np.random.Generator,
         chances: Array | None,
+        size: int,
     ) -> None:
-        self.n_rows = n_rows
-        self.chances = np.full(len(XT), 1.0 / len(XT)) if chances is None else chances
         self.prior = prior
         self.rng = rng
         self.names = parent.names
         self.XT = XT
-        nodes = parent._values(XT.T)[len(XT) :]
-        self.n_nodes = len(nodes)
-        self.values: list[Array] = [XT, np.array(nodes).reshape(len(nodes), XT.shape[1])]
-        self.kinds = ["input"] * len(XT) + [n.unit.name for n in parent.nodes]
-        self.latest = [-1] * len(XT) + list(range(len(nodes)))
-        # What stands in the parent already costs only the connection to it.
-        self.costs = [prior.cost(kind) for kind in self.kinds]
+        self.n_rows = n_rows
+        self.chances = np.full(len(XT), 1.0 / len(XT)) if chances is None else chances
+        self.units = tuple(prior.unit(name) for name in prior.units)
+        self.kind_names = ["input", *prior.units]
+        self.n_nodes = len(parent.nodes)
+        self.kinds = np.zeros(size, np.intp)
+        self.latest = np.full(size, -1)
+        self.costs = np.empty(size)
+        self.table = np.empty((size, XT.shape[1]))
+        self.count = 0
         self.layers: list[_Layer] = []
         self.grafts: list[tuple[Expression, int]] = []
+        names = ["input"] * len(XT) + [n.unit.name for n in parent.nodes]
+        for name, value in zip(names, parent._values(XT.T), strict=True):
+            # What stands in the parent already costs only the connection to it.
+            self._append(name, value, prior.cost(name))
+        self.latest[len(XT) : self.count] = np.arange(self.n_nodes)
 
-    def graft(self, entries: list[tuple[Expression, int]]) -> None:
-        for expression, node in entries:
-            value = expression._values(self.XT.T)[len(self.XT) + node]
-            if np.all(np.isfinite(value)) and np.ptp(value) > 0:
-                self.values.append(value[None])
-                self.kinds.append(expression.nodes[node].unit.name)
-                self.latest.append(-1)
-                self.costs.append(_cost_of(expression, node, self.prior))
-                self.grafts.append((expression, node))
+    def _append(self, kind: str, value: Array, cost: float) -> None:
+        if kind not in self.kind_names:
+            self.kind_names.append(kind)  # an equation from before the prior's units were changed
+        k = self.count
+        self.table[k] = value
+        self.kinds[k] = self.kind_names.index(kind)
+        self.costs[k] = cost
+        self.count += 1
+
+    def graft(self, entries: Iterable[tuple[Expression, Sequence[int]]], limit: int) -> None:
+        """Add nodes of other equations, at most so many."""
+        d = len(self.XT)
+        for expression, nodes in entries:
+            values = expression._values(self.XT.T)
+            for node in nodes:
+                value = values[d + node]
+                if limit > 0 and np.all(np.isfinite(value)) and np.ptp(value) > 0:
+                    cost = _cost_of(expression, node, self.prior)
+                    self._append(expression.nodes[node].unit.name, value, cost)
+                    self.grafts.append((expression, node))
+                    limit -= 1
+
+    def add_monomials(self) -> None:
+        """Products and quotients of two to four inputs, some squared or under a root."""
+        d, n = len(self.XT), N_MONOMIALS
+        units = self.prior.units
+        self.monomials = _Monomials(self.count, np.zeros((0, 0), np.intp), np.zeros((0, 0)))
+        if "mul" not in units or np.count_nonzero(self.chances) < 2:
+            return
+        rng = self.rng
+        width = min(MOST_FACTORS, int(np.count_nonzero(self.chances)))
+        keys = rng.random((n, d)) ** (1.0 / np.maximum(self.chances, 1e-300))
+        sources = np.argsort(keys, axis=1)[:, ::-1][:, :width]
+        exponents = EXPONENTS[rng.choice(3, size=(n, width), p=EXPONENT_CHANCES)]
+        for unit, p in (("sqrt", 0.5), ("square", 2.0)):
+            if unit not in units:
+                exponents[exponents == p] = 1.0
+        if "div" in units:
+            exponents *= rng.choice([1.0, -1.0], size=(n, width), p=[0.6, 0.4])
+        # Two factors are the most frequent.
+        number = 2 + rng.binomial(width - 2, 0.35, size=n)
+        exponents[np.arange(width) >= number[:, None]] = 0.0
+        powers = {p: self.XT**p for p in (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)}
+        stack = np.array(list(powers.values()))
+        value = stack[np.searchsorted(list(powers), exponents), sources].prod(axis=1)
+        start, end = self.count, self.count + n
+        self.table[start:end] = np.where(np.isfinite(value), value, np.nan)
+        below = (exponents < 0).any(axis=1)
+        kind = {name: k for k, name in enumerate(self.kind_names)}
+        self.kinds[start:end] = np.where(below, kind.get("div", 0), kind["mul"])
+        cost = {u: self.prior.cost(u) for u in ("input", *units)}
+        self.costs[start:end] = (
+            (exponents != 0).sum(axis=1) * (cost["input"] + cost["mul"])
+            - np.where(below, 0.0, cost["mul"])
+            + (np.abs(exponents) == 2.0).sum(axis=1) * cost.get("square", 0.0)
+            + (np.abs(exponents) == 0.5).sum(axis=1) * cost.get("sqrt", 0.0)
+        )
+        self.count = end
+        self.monomials = _Monomials(start, sources, exponents)
 
     def grow(self, size: int, first: int) -> None:
         """Add a layer: in the first, units of the inputs and nodes so far; then also of units."""
-        units = [self.prior.unit(name) for name in self.prior.units]
-        chance = np.array([(2.0 if u.arity == 2 else 1.0) / self.prior.cost(u.name) for u in units])
+        chance = np.array(
+            [(2.0 if u.arity == 2 else 1.0) / self.prior.cost(u.name) for u in self.units]
+        )
         counts = self.rng.multinomial(size, chance / chance.sum())
-        table = np.concatenate(self.values)
-        kinds = list(self.kinds)
-        latest, costs = np.array(self.latest), np.array(self.costs)
-        for unit, count in zip(units, counts, strict=True):
-            if count:
-                self._add(unit, int(count), table, kinds, latest, costs, first)
-
-    def _add(
-        self,
-        unit: Unit,
-        count: int,
-        table: Array,
-        kinds: list[str],
-        latest: Indices,
-        costs: Array,
-        first: int,
-    ) -> None:
-        n_in = len(self.XT)
-        z, sources, weights, biases = [], [], [], []
-        newest = np.full(count, -1)
-        cost = np.full(count, self.prior.cost(unit.name))
-        for a in range(unit.arity):
-            permitted = self._permitted(unit, a, kinds)
-            if not len(permitted):
-                return
-            src, w, b = self._argument(unit, a, count, permitted, table, first, n_in)
-            value = b[:, None] + w[:, [0]] * table[src[:, 0]] + w[:, [1]] * table[src[:, 1]]
-            if a in unit.singular:
-                b = b + self._into_domain(unit, a, value)
-                value = b[:, None] + w[:, [0]] * table[src[:, 0]] + w[:, [1]] * table[src[:, 1]]
-            newest = np.maximum(newest, np.maximum(latest[src[:, 0]], latest[src[:, 1]]))
-            cost += np.sum(np.where(w != 0.0, costs[src], 0.0), axis=1)
-            z.append(value)
+        spread = _spreads(self.table[: self.count])
+        unit_of, sources, weights, biases, margins = [], [], [], [], []
+        for number, (unit, count) in enumerate(zip(self.units, counts.tolist(), strict=True)):
+            permitted = [self._permitted(unit, a) for a in range(unit.arity)]
+            if not count or not all(mask.any() for mask in permitted):
+                continue
+            src = np.zeros((count, 2, 2), np.int64)
+            w, b = np.zeros((count, 2, 2)), np.zeros((count, 2))
+            for a, mask in enumerate(permitted):
+                src[:, a] = self._sources(mask, count, first)
+                w[:, a], b[:, a] = self._constants(unit, a, spread[src[:, a]])
+                w[src[:, a, 0] == src[:, a, 1], a, 1] = 0.0  # the same twice might cancel
+            # A source that is not used must not spoil the sum by being undefined.
+            src[w == 0.0] = 0
+            unit_of.append(np.full(count, number))
             sources.append(src)
             weights.append(w)
             biases.append(b)
-        self.layers.append(
-            _Layer(unit, len(self.kinds), tuple(sources), tuple(weights), tuple(biases))
+            # How far inside its domain a singular argument is brought, in spans.
+            margins.append(np.exp(self.rng.uniform(np.log(0.03), np.log(2.0), (count, 2))))
+        if not unit_of:
+            return
+        layer = _Layer(
+            self.count,
+            self.units,
+            np.concatenate(unit_of),
+            np.concatenate(sources),
+            np.concatenate(weights),
+            np.concatenate(biases),
         )
-        self.values.append(unit(*z))
-        self.kinds += [unit.name] * count
-        self.latest += newest.tolist()
-        self.costs += cost.tolist()
+        self._evaluate(layer, np.concatenate(margins))
+        self.layers.append(layer)
 
-    def _permitted(self, unit: Unit, argument: int, kinds: list[str]) -> Indices:
-        names, inverse = np.unique(kinds, return_inverse=True)
-        ok = [n == "input" or self.prior.allows(unit.name, argument, n) for n in names.tolist()]
-        mask = np.array(ok)[inverse]
+    def _evaluate(self, layer: _Layer, margins: Array) -> None:
+        """Values, dependencies and costs of a layer; brings singular arguments into the domain."""
+        start, end = layer.start, layer.start + len(layer.unit_of)
+        if any(u.is_custom for u in self.units):
+            _apply_units(layer, margins, self.table)
+        else:
+            from ieql.equations import kernels
+
+            ops = np.array([u.code for u in self.units], np.int64)[layer.unit_of]
+            kernels.apply_units(
+                ops, layer.sources, layer.weights, layer.biases, margins, self.table, start
+            )
+        used = layer.weights != 0.0
+        below = np.where(used, self.latest[layer.sources], -1)
+        self.latest[start:end] = below.max(axis=(1, 2))
+        self.kinds[start:end] = layer.unit_of + 1
+        unit_costs = np.array([self.prior.cost(u.name) for u in self.units])
+        added = np.where(used, self.costs[layer.sources], 0.0).sum(axis=(1, 2))
+        self.costs[start:end] = unit_costs[layer.unit_of] + added
+        self.count = end
+
+    def _permitted(self, unit: Unit, argument: int) -> NDArray[np.bool_]:
+        ok = [
+            name == "input" or self.prior.allows(unit.name, argument, name)
+            for name in self.kind_names
+        ]
+        mask = np.array(ok)[self.kinds[: self.count]]
         for i, name in enumerate(self.names):
             mask[i] = self.prior.allows_input(unit.name, argument, name)
-        return np.flatnonzero(mask)
+        return mask
 
-    def _argument(
-        self,
-        unit: Unit,
-        argument: int,
-        count: int,
-        permitted: Indices,
-        table: Array,
-        first: int,
-        n_in: int,
-    ) -> tuple[Indices, Array, Array]:
-        """Sources, weights and biases of one argument for `count` entries."""
-        rng = self.rng
-        inputs = permitted[permitted < n_in]
-        # Inputs are what most arguments are made of; in the second layer one source is a unit.
-        weight = np.where(permitted < n_in, self.chances[np.minimum(permitted, n_in - 1)], 1.0)
-        weight[permitted < n_in] *= n_in
-        src = rng.choice(permitted, size=(count, 2), p=weight / weight.sum())
-        if len(inputs):
-            plain = rng.random((count, 2)) < (0.7 if first == 0 else 0.3)
-            chance = self.chances[inputs] / self.chances[inputs].sum()
-            src = np.where(plain, rng.choice(inputs, size=(count, 2), p=chance), src)
-        spread = np.std(table[src[:, 0]], axis=1) + 1e-12, np.std(table[src[:, 1]], axis=1) + 1e-12
-        w = np.zeros((count, 2))
+    def _sources(self, mask: NDArray[np.bool_], count: int, first: int) -> NDArray[np.int64]:
+        """Two sources for each entry.
+
+        Inputs are what most arguments are made of; in the second layer one source is a unit.
+        """
+        n_in = len(self.XT)
+        weight = mask.astype(float)
+        weight[:n_in] *= self.chances * n_in
+        chosen = self._draw(weight, count)
+        if weight[:n_in].any():
+            plain = self.rng.random((count, 2)) < (0.7 if first == 0 else 0.3)
+            chosen = np.where(plain, self._draw(weight[:n_in], count), chosen)
+        return chosen
+
+    def _draw(self, weight: Array, count: int) -> NDArray[np.int64]:
+        total = np.cumsum(weight)
+        place = np.searchsorted(total, self.rng.random((count, 2)) * total[-1], side="right")
+        chosen: NDArray[np.int64] = np.minimum(place, np.flatnonzero(weight)[-1])
+        return chosen
+
+    def _constants(self, unit: Unit, argument: int, spread: Array) -> tuple[Array, Array]:
+        """Weights and bias of one argument of each entry, given the spread of its sources."""
+        rng, count = self.rng, len(spread)
         sign = rng.choice([-1.0, 1.0], size=(count, 2), p=[0.3, 0.7])
+        two = rng.random(count) < 0.3
+        w = np.zeros((count, 2))
+        b = np.zeros(count)
         if unit.name in HOMOGENEOUS:
             w[:, 0] = 1.0
-            two = rng.random(count) < 0.3
             w[:, 1] = np.where(two, sign[:, 1] * np.exp(0.5 * rng.normal(size=count)), 0.0)
             b = np.where(rng.random(count) < 0.6, 0.0, 0.7 * rng.normal(size=count))
         else:
             # Between a fraction of a bend and a few periods over the data.
             rate = np.exp(rng.uniform(np.log(0.3), np.log(8.0), size=count))
-            w[:, 0] = sign[:, 0] * rate / spread[0]
-            two = rng.random(count) < 0.3
-            w[:, 1] = np.where(two, sign[:, 1] * rate / spread[1], 0.0)
-            b = np.zeros(count)
+            w[:, 0] = sign[:, 0] * rate / spread[:, 0]
+            w[:, 1] = np.where(two, sign[:, 1] * rate / spread[:, 1], 0.0)
             if unit.name in ("cos", "sin"):
                 b = rng.uniform(-np.pi, np.pi, size=count)
             if unit.name == "exp":
@@ -335,28 +443,51 @@ class _Maker:
             one = rng.random(count) < 0.5
             w[one] = 0.0
             b[one] = 1.0
-        return src, w, b
-
-    def _into_domain(self, unit: Unit, argument: int, z: Array) -> Array:
-        """What must be added to arguments to bring them into the domain on all rows."""
-        low = unit.domains[argument][0]
-        if not np.isfinite(low):
-            return np.zeros(len(z))
-        least, span = z.min(axis=1), np.ptp(z, axis=1)
-        margin = span * np.exp(self.rng.uniform(np.log(0.03), np.log(2.0), size=len(z)))
-        return np.where(least > low, 0.0, low - least + margin)
+        return w, b
 
     def bank(self) -> Bank:
-        values = np.concatenate(self.values)
-        bad = ~np.all(np.isfinite(values), axis=1) | (np.abs(values).max(axis=1) > 1e6)
-        values[bad] = 0.0
+        n = self.count
+        table = self.table[:n]
+        # Entries that overflow or are undefined somewhere are blanked: their gain is zero.
+        table[~(np.abs(table).max(axis=1) < LARGEST)] = 0.0
         return Bank(
-            np.ascontiguousarray(values[:, : self.n_rows]),
-            self.kinds,
-            np.array(self.latest),
-            np.array(self.costs),
+            np.ascontiguousarray(table[:, : self.n_rows]),
+            self.kind_names,
+            self.kinds[:n],
+            self.latest[:n],
+            self.costs[:n],
             len(self.XT),
             self.n_nodes,
             tuple(self.layers),
+            self.monomials,
             tuple(self.grafts),
         )
+
+
+def _spreads(table: Array) -> Array:
+    """Standard deviation of each row; 1 for constants, whose rounding must not be blown up."""
+    spread = table.std(axis=1)
+    constant = spread < 1e-9 * np.abs(table).max(axis=1)
+    return np.where(constant | (spread == 0.0), 1.0, spread)
+
+
+def _apply_units(layer: _Layer, margins: Array, table: Array) -> None:
+    """The work of `kernels.apply_units` in NumPy, for user-defined units."""
+    for row, number in enumerate(layer.unit_of):
+        unit = layer.units[number]
+        args = []
+        for a in range(unit.arity):
+            sources = table[layer.sources[row, a]]
+            z = layer.weights[row, a] @ sources + layer.biases[row, a]
+            low, high = unit.domains[a]
+            least, most = float(z.min()), float(z.max())
+            if np.isfinite(low) and not least > low:
+                shift = low - least + margins[row, a] * (most - least)
+                layer.biases[row, a] += shift
+                z = z + shift
+            elif np.isfinite(high) and not most < high:
+                shift = high - most - margins[row, a] * (most - least)
+                layer.biases[row, a] += shift
+                z = z + shift
+            args.append(z)
+        table[layer.start + row] = unit(*args)

@@ -24,6 +24,11 @@ from ieql.sample import Sample
 __all__ = ["EliminationSettings", "State", "drop_unneeded", "eliminate", "fitted"]
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-24
+"""A mean squared error, of a target with spread one, below which differences mean nothing."""
+MANY_STEPS = 250
+STEPS_TIMES_CONSTANTS = 1600
+"""Steps of a patient fit."""
 RIDGE = 1e-9
 """Keeps the saliencies of weights that nearly stand in for each other finite."""
 
@@ -53,10 +58,25 @@ class State:
     """Mean squared error on the rows of the elimination."""
 
 
-def fitted(expression: Expression, sample: Sample, steps: int, relax: float = 0.0) -> State | None:
-    """Gauge an expression and fit its constants; None if it has no finite error."""
-    expression = gauge(expression)
+def fitted(
+    expression: Expression,
+    sample: Sample,
+    steps: int,
+    relax: float = 0.0,
+    *,
+    gauged: bool = False,
+    patient: bool = False,
+) -> State | None:
+    """Gauge an expression, unless it is, and fit its constants; None if it has no finite error.
+
+    With patience few constants get many steps, which are cheap: between two forms that do nearly
+    the same the way to the right constants is a long narrow valley.
+    """
+    if not gauged:
+        expression = gauge(expression)
     program = Program.of(expression)
+    if patient:
+        steps = max(steps, min(MANY_STEPS, STEPS_TIMES_CONSTANTS // max(len(program.free), 1)))
     fit = program.fit(sample.XT, sample.y, sample.weight, max_steps=steps, relax=relax)
     if not np.isfinite(fit.error):
         return None
@@ -148,7 +168,7 @@ def _straighten(state: State, sample: Sample, prior: Prior) -> State:
                 trial = fitted(_with_line(state.expression, k, line), sample, 10)
                 if (
                     trial is not None
-                    and trial.error < n ** (2.0 / n) * state.error
+                    and trial.error < n ** (2.0 / n) * state.error + ROUNDING
                     and trial.expression.is_allowed(prior)
                 ):
                     state, k = trial, 0
@@ -185,7 +205,7 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
         saliency = theta[free] ** 2 / np.maximum(inverse.diagonal(), 1e-300)
         for k in np.argsort(saliency)[:2]:
             # Far above the limit a trial would be in vain: the saliency is a good guess.
-            if saliency[k] > 4.0 * (limit - 1.0) * error:
+            if saliency[k] > 4.0 * (limit - 1.0) * error + ROUNDING:
                 return state
             chosen = np.array([k], dtype=np.intp)
             smaller = _without(state, chosen, free, inverse, sample, settings)
@@ -193,7 +213,7 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
                 smaller is not None
                 # The gauge may bring a constant back in another place.
                 and len(smaller.program.free) < len(free)
-                and smaller.error < limit * error
+                and smaller.error < limit * error + ROUNDING
                 and smaller.expression.is_allowed(prior)
             ):
                 state = smaller

@@ -6,23 +6,28 @@ around an argument (`reshape`), products are multiplied out; what looks most pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from ieql.equations.expression import Expression
-from ieql.equations.simplify import expansions
+from ieql.equations.simplify import expansions, gauge
 from ieql.sample import Sample
+from ieql.selection import Candidate
 from ieql.training.archive import Archive
 from ieql.training.bank import make_bank
 from ieql.training.eliminate import State, drop_unneeded, fitted
-from ieql.training.reshape import retyped, wrapped
+from ieql.training.powers import powers
+from ieql.training.reshape import loosened, retyped, wrapped
 from ieql.training.screen import Screen
-from ieql.training.task import Task
+from ieql.training.task import EXACT, Task
 
-__all__ = ["GrowSettings", "grow", "looks_like_noise"]
+__all__ = ["GrowSettings", "grow", "looks_like_noise", "parent"]
 
+FIRST_PRICE = 0.5
+"""Upper end of the prices while there is no front yet."""
 DOMAIN_POINTS = 128
 """Points of the declared domain where entries of the bank must be defined; corners come first."""
 
@@ -35,9 +40,13 @@ class GrowSettings:
     moves: int = 6
     steps: int = 20
     price: float = 2.5
-    """What a unit of complexity must lower log(error) by to be a step forward, in task.price."""
+    """What a weight must lower log(error) by at least to be a step forward, in task.price."""
     trimmed: int = 4
     """Children per move that are cut down before they are judged."""
+    powers: int = 2
+    """Factors of each kind that are tried per move."""
+    efficient: float = 0.6
+    """Share of trainings that take the step that brings most for its size, not that brings most."""
     others: int = 6
     """Equations of the archive whose units are offered as grafts."""
 
@@ -51,29 +60,74 @@ def grow(
     sign of life: whoever watches the clock can stop there.
     """
     sample = task.train.draw(settings.rows, rng)
-    parent = archive.parent(rng, task.price)
-    state = fitted(parent.expression, sample, settings.steps)
+    price = _price(task, archive, rng, settings)
+    start = parent(task, archive, rng, price)
+    state = fitted(start.expression, sample, settings.steps)
+    efficient = bool(rng.random() < settings.efficient)
     for _ in range(settings.moves):
         if state is None:
             return
-        old = _score(state, task, settings)
-        best, best_score = None, np.inf
         children: list[State] = []
         for trial in _children(task, archive, state, sample, rng, settings):
             yield None
             if trial is not None:
                 children.append(trial)
-        children.sort(key=lambda c: _score(c, task, settings))
+        progress = _progress(task, state, settings.price * task.price, efficient)
+        children.sort(key=progress, reverse=True)
+        best, most = None, 0.0
         for number, child in enumerate(children):
             if number < settings.trimmed:
                 child = drop_unneeded(child, sample, task.prior)
             yield child
-            score = _score(child, task, settings)
-            if score < best_score:
-                best, best_score = child, score
-        if best is None or best_score >= old:
+            if progress(child) > most:
+                best, most = child, progress(child)
+        if best is None or best.error < EXACT**2:
             return
         state = best
+
+
+def _progress(task: Task, state: State, price: float, efficient: bool) -> Callable[[State], float]:
+    """How much better a child is than a state: what log(error) falls by, less the price.
+
+    Per unit of size if steps are to be efficient.
+    """
+    error, size = np.log(state.error + 1e-300), task.size(state.expression)
+
+    def progress(child: State) -> float:
+        more = task.size(child.expression) - size
+        gain = 0.5 * (error - np.log(child.error + 1e-300)) - price * more
+        return float(gain / max(more, 1.0) if efficient else gain)
+
+    return progress
+
+
+def _price(task: Task, archive: Archive, rng: np.random.Generator, settings: GrowSettings) -> float:
+    """What a weight must lower log(error) by in this training.
+
+    Drawn between what is worth it at all and what the most efficient equation of the front has
+    paid. Without noise approximations can be refined for ever, and the more elaborate one gets, the
+    further it is from the truth: at a high price simple equations are parents, and only large steps
+    are taken. At a low price the search goes on where it is most accurate.
+    """
+    low = settings.price * task.price
+    first = max((c.rmse_train for c in archive.front), default=1.0)
+    rates = [
+        np.log(first / (c.rmse_train + 1e-12)) / task.size(c.expression)
+        for c in archive.front
+        if c.rmse_train < first
+    ]
+    high = max([*rates, FIRST_PRICE])
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def parent(task: Task, archive: Archive, rng: np.random.Generator, price: float) -> Candidate:
+    """Draw a parent: more often the lower log(error) + price · size."""
+    members = list(archive)
+    score = np.array(
+        [np.log(c.rmse_train + 1e-12) + price * task.size(c.expression) for c in members]
+    )
+    chance = np.exp(score.min() - score)
+    return members[int(rng.choice(len(members), p=chance / chance.sum()))]
 
 
 def looks_like_noise(
@@ -94,13 +148,6 @@ def looks_like_noise(
     return bool(largest < 1.3 * chance * state.error)
 
 
-def _score(state: State, task: Task, settings: GrowSettings) -> float:
-    """Error against complexity: each unit of complexity has to pay for itself."""
-    complexity = state.expression.complexity(task.prior)
-    price = settings.price * task.price
-    return float(0.5 * np.log(state.error + 1e-300) + price * complexity)
-
-
 def _children(
     task: Task,
     archive: Archive,
@@ -112,6 +159,7 @@ def _children(
     """The most promising changes of a state, refitted; None where one came to nothing."""
     others = list(archive)
     picks = rng.choice(len(others), size=min(settings.others, len(others)), replace=False)
+    chances = archive.input_chances(len(task.names), task.price)
     bank = make_bank(
         task.prior,
         sample.XT,
@@ -119,17 +167,20 @@ def _children(
         state.expression,
         [others[int(k)].expression for k in picks],
         rng,
-        chances=archive.input_chances(len(task.names), task.price),
+        chances=chances,
     )
     screen = Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
+    proposals += screen.offsets(2)
+    proposals += powers(screen, sample.XT, task.prior, rng, settings.powers, chances)
     proposals += retyped(screen, task.prior, rng, 3)
     proposals += wrapped(screen, task.prior, rng, 3)
-    longer = list(expansions(state.expression))[:3]
+    proposals += loosened(screen, task.prior, rng, 2)
+    longer = [gauge(e) for e in islice(expansions(state.expression), 3)]
     seen: set[Expression] = {state.expression}
     for expression in (*longer, *(proposal() for proposal in proposals)):
         if expression in seen or not expression.is_allowed(task.prior):
             continue
         seen.add(expression)
-        child = fitted(expression, sample, settings.steps)
+        child = fitted(expression, sample, settings.steps, gauged=True, patient=True)
         yield child if child is not None and child.error < 4.0 * state.error else None

@@ -27,7 +27,7 @@ from ieql.training.path import (
     random_weights,
     train_dense,
 )
-from ieql.training.task import Task
+from ieql.training.task import EXACT, Task
 
 __all__ = ["Finds", "Found", "Settings", "Training", "constant", "run_island", "train"]
 
@@ -39,8 +39,6 @@ class Settings:
     path: PathSettings = field(default_factory=PathSettings)
     elimination: EliminationSettings = field(default_factory=EliminationSettings)
     grow: GrowSettings = field(default_factory=GrowSettings)
-    growth: float = 0.7
-    """Share of trainings that grow an equation of the archive; the others are paths."""
     rows: int = 800
     """Rows for elimination."""
     strict_steps: int = 10
@@ -59,11 +57,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Training:
-    """One training: which target, which island, and the seed that fixes it."""
+    """One training: which target, which island, and what fixes it."""
 
     target: int
     island: int
     seed: tuple[int, ...]
+    growth: float = 0.8
+    """Chance that it grows an equation of the archive; else it is a path."""
 
 
 def constant(task: Task) -> Candidate | None:
@@ -78,7 +78,11 @@ class Finds:
 
     candidates: list[Candidate]
     """What entered the island's archive."""
+    grown: list[bool] = field(default_factory=list)
+    """For each of them whether it was grown; the others come from paths."""
     n_trainings: int = 0
+    n_growths: int = 0
+    """How many of the trainings were growths."""
     largest: float = 0.0
     """Complexity of the most complex equation met: the scale for the selection criteria."""
 
@@ -103,7 +107,7 @@ def run_island(
                 _run_training(task, training, archive, settings, deadline, finds)
             except (ArithmeticError, np.linalg.LinAlgError):
                 continue  # a training that breaks down numerically is dropped; others go on
-            if time.time() > deadline:
+            if time.time() > deadline or archive.best() < EXACT:
                 break
     return finds
 
@@ -116,13 +120,17 @@ def _run_training(
     deadline: float,
     finds: Finds,
 ) -> None:
-    for found in train(task, archive, training.seed, settings):
+    rng = np.random.default_rng(training.seed)
+    grown = bool(rng.random() < training.growth)
+    for found in train(task, archive, rng, settings, grown):
         finds.largest = max(finds.largest, found.complexity)
         if found.candidate is not None and archive.add(found.candidate):
             finds.candidates.append(found.candidate)
+            finds.grown.append(grown)
         if time.time() > deadline:
             return
     finds.n_trainings += 1
+    finds.n_growths += grown
 
 
 @dataclass(frozen=True)
@@ -134,14 +142,13 @@ class Found:
 
 
 def train(
-    task: Task, archive: Archive, seed: tuple[int, ...], settings: Settings
+    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings, grown: bool
 ) -> Iterator[Found]:
-    """One training, a pure function of (task, archive, seed, settings).
+    """One training, growth or path, a pure function of its arguments and the state of `rng`.
 
     Yields what is found as it is found; candidates are safe in the domain and permitted.
     """
-    rng = np.random.default_rng(seed)
-    if rng.random() < settings.growth:
+    if grown:
         states = grow(task, archive, rng, settings.grow)
     else:
         states = path(task, archive, rng, settings)

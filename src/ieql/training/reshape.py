@@ -1,18 +1,24 @@
-"""Reshaping: another unit in the place of one, or a unit around a whole argument."""
+"""Reshaping: another unit in the place of one, a unit around an argument, or room in a unit."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.simplify import GaugedBuilder
 from ieql.prior import Prior
-from ieql.training.screen import Proposal, Screen, Shape
+from ieql.training.screen import SMALL, Proposal, Screen, Shape
 
-__all__ = ["retyped", "wrapped"]
+__all__ = ["loosened", "retyped", "wrapped"]
 
 Array = NDArray[np.float64]
+TRIALS = 8
+"""Random pairs of rate and offset tried for each shape."""
 
 
 def _shapes(prior: Prior) -> list[Shape]:
@@ -37,11 +43,18 @@ def retyped(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> l
             continue
         for shape in _shapes(prior):
             if shape.unit is not node.unit:
-                error, *constants = _closest(shape, z, d * y, d, rng)
+                error, w, b, alpha, delta = _closest(shape, z, d * y, d, rng)
                 if np.isfinite(error):
-                    found.append((error / total, _exchange(e, k, shape, *constants)))
+                    change = partial(_shaped, shape, w, b, alpha, delta)
+                    found.append((error / total, _in_place(e, k, change)))
     found.sort(key=lambda item: item[0])
     return [proposal for _, proposal in found[:n]]
+
+
+def _shaped(
+    shape: Shape, w: float, b: float, alpha: float, delta: float, builder: Builder, args: list[Sum]
+) -> Sum:
+    return shape.apply(builder, args[0].scaled(w).plus(Sum(b))).scaled(alpha).plus(Sum(delta))
 
 
 def wrapped(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
@@ -69,48 +82,67 @@ def _closest(
     spread = float(np.std(z))
     if not spread > 0:
         return np.inf, 0.0, 0.0, 0.0, 0.0
-    rates = np.exp(rng.uniform(-2.0, 1.5, 6)) / spread
-    shifts = rng.uniform(-3.0, 3.0, 6)
+    sign = rng.choice([1.0, -1.0], TRIALS, p=[0.7, 0.3])
+    rates = sign * np.exp(rng.uniform(-2.0, 1.5, TRIALS)) / spread
+    shifts = rng.uniform(-3.0, 3.0, TRIALS)
     # True offsets are often zero: half of the trials are u(w z).
-    shifts[::2] = rates[::2] * float(z.mean())
-    trials = (_line(shape, z, target, d, w, b) for w, b in zip(rates, shifts, strict=True))
-    return min(trials, key=lambda fit: fit[0])
+    mean = float(z.mean())
+    shifts[::2] = rates[::2] * mean
+    arguments = np.outer(rates, z - mean)
+    if np.isfinite(shape.low):
+        least = arguments.min(axis=1)
+        inside = shape.low - least + 0.5 * np.abs(shifts) + 0.05
+        shifts = np.where(least + shifts > shape.low, shifts, inside)
+    basis = d * shape(arguments + shifts[:, None])
+    # Least squares for α and δ of all trials at once: the normal equations are two by two.
+    d_d, d_t = float(d @ d), float(d @ target)
+    b_b, b_d, b_t = np.einsum("ij,ij->i", basis, basis), basis @ d, basis @ target
+    det = b_b * d_d - b_d**2
+    good = det > 1e-9 * b_b * d_d
+    det = np.where(good, det, 1.0)
+    alpha, delta = (d_d * b_t - b_d * d_t) / det, (b_b * d_t - b_d * b_t) / det
+    error = np.where(good, float(target @ target) - alpha * b_t - delta * d_t, np.inf)
+    k = int(np.argmin(error))
+    w = float(rates[k])
+    return float(error[k]), w, float(shifts[k]) - w * mean, float(alpha[k]), float(delta[k])
 
 
-def _line(
-    shape: Shape, z: Array, target: Array, d: Array, w: float, b: float
-) -> tuple[float, float, float, float, float]:
-    """Error, w, b, α, δ of the best d · (α u(w (z - mean) + b) + δ) for given w and b."""
-    shift = w * z - w * float(z.mean())
-    if np.isfinite(shape.low) and not shift.min() + b > shape.low:
-        b = shape.low - float(shift.min()) + abs(b) * 0.5 + 0.05
-    basis = np.stack([d * shape(shift + b), d])
-    if not np.all(np.isfinite(basis)):
-        return np.inf, 0.0, 0.0, 0.0, 0.0
-    (alpha, delta), *_ = np.linalg.lstsq(basis.T, target, rcond=None)
-    error = float(np.sum((target - alpha * basis[0] - delta * d) ** 2))
-    return error, w, b - w * float(z.mean()), float(alpha), float(delta)
+def loosened(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
+    """Write a unit in another way that is equal, but has room for one constant more.
+
+    exp(z) is 1 / (exp(-z) + 0), a square is a product of two sums that need not be equal.
+    """
+    found: list[Proposal] = []
+    for k, node in enumerate(screen.expression.nodes):
+        if node.unit.name == "exp" and "div" in prior.units:
+            found.append(_in_place(screen.expression, k, partial(_reciprocal_exp, prior)))
+        if node.unit.name == "square" and "mul" in prior.units:
+            found.append(_in_place(screen.expression, k, partial(_as_product, prior)))
+    return [found[int(k)] for k in rng.permutation(len(found))[:n]]
 
 
-def _exchange(
-    expression: Expression,
-    k: int,
-    shape: Shape,
-    w: float,
-    b: float,
-    alpha: float,
-    delta: float,
+def _reciprocal_exp(prior: Prior, builder: Builder, args: list[Sum]) -> Sum:
+    inner = builder.apply(prior.unit("exp"), args[0].scaled(-1.0))
+    return builder.apply(prior.unit("div"), Sum(1.0), inner.plus(Sum(SMALL)))
+
+
+def _as_product(prior: Prior, builder: Builder, args: list[Sum]) -> Sum:
+    size = max((abs(w) for w in args[0].weights), default=1.0)
+    other = args[0].plus(Sum(SMALL * size))
+    return builder.apply(prior.unit("mul"), args[0], other)
+
+
+def _in_place(
+    expression: Expression, k: int, change: Callable[[Builder, list[Sum]], Sum]
 ) -> Proposal:
+    """Node k as something else, made of its arguments."""
+
     def make() -> Expression:
-        builder = Builder(expression.names)
+        builder = GaugedBuilder(expression.names)
         values = [builder.input(i) for i in range(len(expression.names))]
         for j, node in enumerate(expression.nodes):
             args = [translate(a, values) for a in node.args]
-            if j == k:
-                inner = args[0].scaled(w).plus(Sum(b))
-                values.append(shape.apply(builder, inner).scaled(alpha).plus(Sum(delta)))
-            else:
-                values.append(builder.apply(node.unit, *args))
+            values.append(change(builder, args) if j == k else builder.apply(node.unit, *args))
         return builder.expression(translate(expression.outputs[0], values))
 
     return make

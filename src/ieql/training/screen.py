@@ -8,7 +8,7 @@ matching pursuit in the tangent space.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.simplify import GaugedBuilder, gauge
 from ieql.prior import Prior
 from ieql.sample import Sample
 from ieql.training.bank import Bank
@@ -26,9 +27,13 @@ __all__ = ["Proposal", "Screen", "Shape"]
 
 Array = NDArray[np.float64]
 Proposal = Callable[[], Expression]
-"""A change of an equation, made only when it is tried."""
+"""A change of an equation, made only when it is tried; the result is gauged."""
+Change = Callable[[Sum, list[Sum], Builder], Sum]
+"""What becomes of a sum, given the inputs and nodes before it, in a builder."""
 SIZES = (2.0, 4.0, np.inf)
 """Complexity of an entry up to which it counts as simple, as medium, and at all."""
+SMALL = 1e-6
+"""An offset that is there, for a refit to find its size."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,9 @@ class Screen:
         """Which entries may enter this argument: permitted, and not depending on it."""
         e, bank = self.expression, self.bank
         outer = e.nodes[k].unit.name if k < len(e.nodes) else "output"
-        names, inverse = bank.kind_table
+        names = bank.kind_names
         permitted = [n == "input" or self.prior.allows(outer, a, n) for n in names]
-        mask = np.array(permitted)[inverse] & (bank.latest < k)
+        mask = np.array(permitted)[bank.kinds] & (bank.latest < k)
         for i, name in enumerate(e.names):
             mask[i] &= self.prior.allows_input(outer, a, name)
         return mask
@@ -103,11 +108,23 @@ class Screen:
 
     def largest_gain(self) -> float:
         """The largest gain of all additions, as a part of the mean squared error."""
-        return float(max(gain.max() for gain, _ in self._gains(self.D)))
+        return float(self.gains(self.D, self.bank.values, self.masks)[0].max())
 
     def additions(self, n: int) -> list[Proposal]:
         """Add w·φ to an argument."""
         return self._pursuit(n, self.D, self._added)
+
+    def offsets(self, n: int) -> list[Proposal]:
+        """Give sums that have none an offset: the most promising ones, and all at once."""
+        bare = [s for s, total in enumerate(self.expression.sums) if total.bias == 0.0]
+        if not bare:
+            return []
+        gains, weights = self.gains(self.D[bare], np.ones((1, len(self.residual))))
+        best = np.argsort(gains[:, 0])[::-1][:n]
+        found = [self._offset({bare[k]: float(weights[k, 0])}) for k in best if gains[k, 0] > 0]
+        if len(bare) > 1:
+            found.append(self._offset(dict.fromkeys(bare, SMALL)))
+        return found
 
     def factors(self, n: int) -> list[Proposal]:
         """Multiply or divide an argument by 1 + w·φ."""
@@ -122,22 +139,28 @@ class Screen:
         D: Array,
         make: Callable[[int, int, float], Proposal],
     ) -> list[Proposal]:
-        gains, weights = zip(*self._gains(D), strict=True)
-        best = self._best_of_each_size(np.array(gains), n, 0.0)
-        return [make(s, k, float(weights[s][k])) for s, k in best]
+        gains, weights = self.gains(D, self.bank.values, self.masks)
+        best = self._best_of_each_size(gains, n, 0.0)
+        return [make(s, k, float(weights[s, k])) for s, k in best]
 
-    def _gains(self, D: Array) -> list[tuple[Array, Array]]:
-        """For each argument the gain and the weight of every entry, to first order."""
-        result = []
-        for d, mask in zip(D, self.masks, strict=True):
-            along = self.bank.values @ (d * self.outside)
-            size = self.squares @ (d * d)
-            inside = self.bank.values @ (self.Q * d[:, None])
+    def gains(
+        self, D: Array, values: Array, masks: Sequence[NDArray[np.bool_]] | None = None
+    ) -> tuple[Array, Array]:
+        """Gain and weight, to first order, of adding w · d · value for each d and each value."""
+        squares = self.squares if values is self.bank.values else values**2
+        gains, weights = np.zeros((2, len(D), len(values)))
+        for s, d in enumerate(D):
+            along = values @ (d * self.outside)
+            size = squares @ (d * d)
+            inside = values @ (self.Q * d[:, None])
             rest = size - np.einsum("ij,ij->i", inside, inside)
-            good = mask & (rest > 1e-6 * size)
+            good = rest > 1e-6 * size
+            if masks is not None:
+                good &= masks[s]
             rest = np.where(good, np.maximum(rest, 1e-300), 1.0)
-            result.append((np.where(good, along**2 / rest, 0.0), along / rest))
-        return result
+            gains[s] = np.where(good, along**2 / rest, 0.0)
+            weights[s] = along / rest
+        return gains, weights
 
     def _best_of_each_size(self, gains: Array, n: int, least: float) -> list[tuple[int, int]]:
         """The places (argument, entry) of the n largest gains among simple, medium, all entries.
@@ -166,11 +189,12 @@ class Screen:
 
         The gain is that of constants drawn at random: the right type may only show after a refit.
         """
-        names, kinds = self.bank.kind_table
         allowed = np.where(self.bank.costs <= SIZES[1], gains, -np.inf)
         chosen = []
-        for number in range(len(names)):
-            columns = np.flatnonzero(kinds == number)
+        for number in range(len(self.bank.kind_names)):
+            columns = np.flatnonzero(self.bank.kinds == number)
+            if not len(columns):
+                continue
             part = allowed[:, columns]
             s, k = np.unravel_index(int(np.argmax(part)), part.shape)
             pair = (int(s), int(columns[k]))
@@ -203,56 +227,70 @@ class Screen:
 
     # --- making the children -------------------------------------------------------------------
 
+    def _offset(self, offsets: Mapping[int, float]) -> Proposal:
+        def make() -> Expression:
+            theta = self.expression.constants()
+            places = _bias_places(self.expression)
+            for s, b in offsets.items():
+                theta[places[s]] = b
+            return gauge(self.expression.with_constants(theta))
+
+        return make
+
     def _added(self, s: int, entry: int, weight: float) -> Proposal:
-        return lambda: self._rebuilt(s, lambda old, phi, _: old.plus(phi.scaled(weight)), entry)
+        def change(old: Sum, values: list[Sum], builder: Builder) -> Sum:
+            return old.plus(self._entry(entry, values, builder).scaled(weight))
+
+        return self.rebuilt(s, change)
 
     def _replaced(self, s: int, entry: int, alpha: float, delta: float) -> Proposal:
-        return lambda: self._rebuilt(
-            s, lambda old, phi, _: phi.scaled(alpha).plus(Sum(delta)), entry
-        )
+        def change(old: Sum, values: list[Sum], builder: Builder) -> Sum:
+            return self._entry(entry, values, builder).scaled(alpha).plus(Sum(delta))
+
+        return self.rebuilt(s, change)
 
     def _multiplied(self, s: int, entry: int, weight: float) -> Proposal:
-        def change(old: Sum, phi: Sum, builder: Builder) -> Sum:
-            factor = phi.scaled(weight).plus(Sum(1.0))
+        def change(old: Sum, values: list[Sum], builder: Builder) -> Sum:
+            phi = self._entry(entry, values, builder)
             if "mul" in self.prior.units:
-                return builder.apply(self.prior.unit("mul"), old, factor)
+                return builder.apply(self.prior.unit("mul"), old, phi.scaled(weight).plus(Sum(1.0)))
             return builder.apply(self.prior.unit("div"), old, phi.scaled(-weight).plus(Sum(1.0)))
 
-        return lambda: self._rebuilt(s, change, entry)
+        return self.rebuilt(s, change)
 
     def around(
         self, s: int, shape: Shape, w: float, b: float, alpha: float, delta: float
     ) -> Proposal:
         """Sum s as the argument of a unit that takes its place."""
 
-        def change(old: Sum, _: Sum, builder: Builder) -> Sum:
+        def change(old: Sum, values: list[Sum], builder: Builder) -> Sum:
             inner = old.scaled(w).plus(Sum(b))
             return shape.apply(builder, inner).scaled(alpha).plus(Sum(delta))
 
-        return lambda: self._rebuilt(s, change, 0)
+        return self.rebuilt(s, change)
 
-    def _rebuilt(
-        self, s: int, change: Callable[[Sum, Sum, Builder], Sum], entry: int
-    ) -> Expression:
-        """The expression with sum s changed by a function of the old sum and a bank entry."""
-        e = self.expression
-        builder = Builder(e.names)
-        values = [builder.input(i) for i in range(len(e.names))]
-        d = len(values)
-        number = 0
-        for node in e.nodes:
-            args = []
-            for a in node.args:
-                new = translate(a, values)
-                if number == s:
-                    new = change(new, self.bank.build(entry, builder, values[d:]), builder)
-                args.append(new)
-                number += 1
-            values.append(builder.apply(node.unit, *args))
-        output = translate(e.outputs[0], values)
-        if number == s:
-            output = change(output, self.bank.build(entry, builder, values[d:]), builder)
-        return builder.expression(output)
+    def _entry(self, entry: int, values: list[Sum], builder: Builder) -> Sum:
+        return self.bank.build(entry, builder, values[self.bank.n_inputs :])
+
+    def rebuilt(self, s: int, change: Change) -> Proposal:
+        """The expression with sum s changed."""
+
+        def make() -> Expression:
+            e = self.expression
+            builder = GaugedBuilder(e.names)
+            values = [builder.input(i) for i in range(len(e.names))]
+            number = 0
+            for node in e.nodes:
+                args = []
+                for a in node.args:
+                    new = translate(a, values)
+                    args.append(change(new, values, builder) if number == s else new)
+                    number += 1
+                values.append(builder.apply(node.unit, *args))
+            output = translate(e.outputs[0], values)
+            return builder.expression(change(output, values, builder) if number == s else output)
+
+        return make
 
 
 def _bias_places(expression: Expression) -> list[int]:

@@ -16,9 +16,13 @@ from ieql.prior import Prior
 from ieql.sample import Sample
 from ieql.selection import CHOICES, Candidate
 
-__all__ = ["Task"]
+__all__ = ["EXACT", "Task"]
 
 Array = NDArray[np.float64]
+OFFSET = 0.5
+"""Size of an offset beside that of a weight."""
+EXACT = 1e-11
+"""Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,15 @@ class Task:
         """
         n = max(len(self.train), 2)
         return max(0.03, (math.log(n) + 2.0 * math.log(CHOICES)) / (2.0 * n))
+
+    def size(self, expression: Expression) -> float:
+        """What the search takes for the size of an equation: its complexity and its offsets.
+
+        The paper's complexity counts weights alone. Then a cosine, whose offset is free, is the
+        cheapest way to draw any curve, and the search would make everything of cosines.
+        """
+        offsets = sum(s.bias != 0.0 for s in expression.sums)
+        return expression.complexity(self.prior) + OFFSET * offsets
 
     def from_dense(self, expression: Expression) -> Expression:
         """An expression of the dense networks' coordinates in those of the task."""
