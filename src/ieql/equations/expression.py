@@ -154,6 +154,13 @@ class Expression:
         """All affine maps: the arguments of the nodes in order, then the outputs."""
         return tuple(a for n in self.nodes for a in n.args) + self.outputs
 
+    @cached_property
+    def skeleton(self) -> tuple[Any, ...]:
+        """Units and connections without the constants: equal for equations of equal structure."""
+        return tuple([(n.unit.name, *(a.sources for a in n.args)) for n in self.nodes]) + tuple(
+            [s.sources for s in self.outputs]
+        )
+
     @property
     def n_parameters(self) -> int:
         """Number of active parameters: weights, not biases (the paper's count)."""

@@ -19,7 +19,9 @@ __all__ = ["Archive", "knees"]
 
 PER_CELL = 2
 MAX_SIZE = 400
-FAR = 2.0
+SAME = 0.93
+"""An equation of equal structure must have an error this much smaller to be another one."""
+FAR = 1.5
 """Equations with this many times the error of a simpler one are hardly worth a visit."""
 Cell = tuple[int, frozenset[str]]
 
@@ -51,6 +53,11 @@ class Archive:
         if rmse_train > FAR * _bound(self.front, complexity):
             return False
         members = self._cells.get(cell(expression, complexity), [])
+        skeleton = expression.skeleton
+        if any(
+            rmse_train > SAME * c.rmse_train and c.expression.skeleton == skeleton for c in members
+        ):
+            return False
         return len(members) < PER_CELL or rmse_train < max(c.rmse_train for c in members)
 
     def add(self, candidate: Candidate) -> bool:

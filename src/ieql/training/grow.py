@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class GrowSettings:
     """Children per move that are cut down before they are judged."""
     powers: int = 2
     """Factors of each kind that are tried per move."""
-    efficient: float = 0.6
+    efficient: float = 0.9
     """Share of trainings that take the step that brings most for its size, not that brings most."""
     others: int = 6
     """Equations of the archive whose units are offered as grafts."""
@@ -170,17 +171,19 @@ def _children(
         chances=chances,
     )
     screen = Screen(state, sample, bank, task.prior)
-    proposals = [*screen.additions(2), *screen.factors(1), *screen.replacements(1)]
+    proposals = [*screen.additions(2), *screen.factors(2), *screen.replacements(1)]
     proposals += screen.offsets(2)
     proposals += powers(screen, sample.XT, task.prior, rng, settings.powers, chances)
     proposals += retyped(screen, task.prior, rng, 3)
     proposals += wrapped(screen, task.prior, rng, 3)
     proposals += loosened(screen, task.prior, rng, 2)
     longer = [gauge(e) for e in islice(expansions(state.expression), 3)]
-    seen: set[Expression] = {state.expression}
+    tries: dict[tuple[Any, ...], int] = {}
     for expression in (*longer, *(proposal() for proposal in proposals)):
-        if expression in seen or not expression.is_allowed(task.prior):
+        skeleton = expression.skeleton
+        # The same structure from one or two other constants is worth a try, not from many.
+        if tries.get(skeleton, 0) >= 2 or not expression.is_allowed(task.prior):
             continue
-        seen.add(expression)
+        tries[skeleton] = tries.get(skeleton, 0) + 1
         child = fitted(expression, sample, settings.steps, gauged=True, patient=True)
         yield child if child is not None and child.error < 4.0 * state.error else None

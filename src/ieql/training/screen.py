@@ -112,7 +112,7 @@ class Screen:
 
     def additions(self, n: int) -> list[Proposal]:
         """Add w·φ to an argument."""
-        return self._pursuit(n, self.D, self._added)
+        return self._pursuit(n, self.D, self._added, kinds=True)
 
     def offsets(self, n: int) -> list[Proposal]:
         """Give sums that have none an offset: the most promising ones, and all at once."""
@@ -131,16 +131,19 @@ class Screen:
         names = [u for u in ("mul", "div") if u in self.prior.units]
         if not names:
             return []
-        return self._pursuit(n, self.D * self.Z, self._multiplied)
+        return self._pursuit(n, self.D * self.Z, self._multiplied, kinds=False)
 
     def _pursuit(
         self,
         n: int,
         D: Array,
         make: Callable[[int, int, float], Proposal],
+        kinds: bool,
     ) -> list[Proposal]:
         gains, weights = self.gains(D, self.bank.values, self.masks)
         best = self._best_of_each_size(gains, n, 0.0)
+        if kinds:
+            best += self._best_of_each_kind(gains, 0.0, best)
         return [make(s, k, float(weights[s, k])) for s, k in best]
 
     def gains(
@@ -180,7 +183,7 @@ class Screen:
                 if pair not in chosen:
                     chosen.append(pair)
                     taken += 1
-        return chosen + self._best_of_each_kind(gains, least, chosen)
+        return chosen
 
     def _best_of_each_kind(
         self, gains: Array, least: float, known: list[tuple[int, int]]
@@ -222,7 +225,9 @@ class Screen:
             alphas.append(alpha)
             deltas.append(delta)
         # A replacement may lose a little at first: the refit brings it back.
-        best = self._best_of_each_size(np.array(gains), n, -3.0 * total)
+        losses = np.array(gains)
+        best = self._best_of_each_size(losses, n, -3.0 * total)
+        best += self._best_of_each_kind(losses, -3.0 * total, best)
         return [self._replaced(s, k, float(alphas[s][k]), float(deltas[s][k])) for s, k in best]
 
     # --- making the children -------------------------------------------------------------------
