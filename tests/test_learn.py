@@ -145,7 +145,7 @@ def test_the_prior_holds_on_the_whole_front():
         }
     )
     X = pd.DataFrame(uniform(), columns=["a", "b", "c"])
-    y = np.cos(X["a"] ** 2 + 2 * X["b"]) + X["c"] + X["b"]
+    y = np.cos(X["a"] ** 2 + 2 * X["b"]) + 0.1 * X["c"] + X["b"]
     model = learned(X, y, 5, prior=prior)
     assert len(front(model)) > 2
     for expression in front(model):

@@ -34,6 +34,8 @@ PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself, ..."""
 PATIENCE_AT_NOISE = 24
 """... and where the residuals of the best equation look like noise."""
+Rounds = dict[tuple[int, int], list[Training]]
+"""The trainings of a round, by (target, island)."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,16 @@ def search(
             if not rounds:
                 result.reason = f"all {budget.max_trainings} trainings are done"
                 break
-            # Starting processes takes seconds; by then an easy equation is found in this one.
-            here = sum(len(r) for r in rounds.values()) <= N_ISLANDS
-            result.n_processes = 1 if here else n_jobs
-            _run_round(tasks, rounds, result, settings, deadline, result.n_processes)
             number += max(len(r) for r in rounds.values()) * N_ISLANDS
+            known = [archive.shared() for archive in result.archives]
+            # Starting processes takes seconds; by then an easy equation is found in this one.
+            result.n_processes = 1 if _is_small(rounds) else n_jobs
+            for part, is_last in _parts(rounds):
+                _run_round(tasks, part, known, result, settings, deadline)
+                if all(a.best() < EXACT for a in result.archives):
+                    break
+                if on_round is not None and not is_last:
+                    on_round(result)
             for k, task in enumerate(tasks):
                 _measure(result.progress[k], task, result.archives[k], (seed, k, number))
             result.reason = _reason_to_stop(result, deadline)
@@ -189,15 +196,13 @@ def _is_worse_outside(candidate: Candidate) -> bool:
     return candidate.rmse_extrapolation > 1.5 * candidate.rmse_validation
 
 
-def _plan(
-    number: int, progress: Sequence[Progress], budget: Budget, seed: int
-) -> dict[tuple[int, int], list[Training]]:
+def _plan(number: int, progress: Sequence[Progress], budget: Budget, seed: int) -> Rounds:
     """The trainings of the next round, by (target, island); `number` are done per target."""
     per_island = min(LARGEST_ROUND, 1 + number // N_ISLANDS)
     last = number + per_island * N_ISLANDS
     if budget.max_trainings is not None:
         last = min(last, budget.max_trainings)
-    rounds: dict[tuple[int, int], list[Training]] = {}
+    rounds: Rounds = {}
     for k in range(number, last):
         for target, so_far in enumerate(progress):
             island = k % N_ISLANDS
@@ -206,25 +211,35 @@ def _plan(
     return rounds
 
 
+def _is_small(rounds: Rounds) -> bool:
+    return sum(len(r) for r in rounds.values()) <= N_ISLANDS
+
+
+def _parts(rounds: Rounds) -> list[tuple[Rounds, bool]]:
+    """A small round is run island by island, so that what one finds is told at once.
+
+    With each part comes whether it is the last.
+    """
+    if not _is_small(rounds):
+        return [(rounds, True)]
+    return [({key: r}, k == len(rounds) - 1) for k, (key, r) in enumerate(rounds.items())]
+
+
 def _run_round(
     tasks: Sequence[Task],
-    rounds: dict[tuple[int, int], list[Training]],
+    rounds: Rounds,
+    known: Sequence[tuple[Candidate, ...]],
     result: Result,
     settings: Settings,
     deadline: float,
-    n_jobs: int | None,
 ) -> None:
     jobs = (
-        (
-            key,
-            run_island,
-            (tasks[key[0]], trainings, result.archives[key[0]].shared(), settings, deadline),
-        )
+        (key, run_island, (tasks[key[0]], trainings, known[key[0]], settings, deadline))
         for key, trainings in rounds.items()
     )
     finds: dict[tuple[int, int], Finds] = {}
     try:
-        for key, found in in_parallel(jobs, n_jobs):
+        for key, found in in_parallel(jobs, result.n_processes):
             finds[key] = found
     finally:
         # Also what arrived before an interrupt is kept.

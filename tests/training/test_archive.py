@@ -22,8 +22,21 @@ def test_equations_of_equal_size_that_are_built_differently_stay_side_by_side():
 def test_a_cell_keeps_the_two_best():
     archive = Archive([candidate(f"cos({k}*x)", 1.0 / k) for k in range(2, 6)])
     assert sorted(c.rmse_train for c in archive) == [1 / 5, 1 / 4]
-    assert not archive.would_accept(Expression.parse("cos(9*x)", ("x", "y")), 2.0, 0.3)
-    assert archive.would_accept(Expression.parse("cos(9*x)", ("x", "y")), 2.0, 0.22)
+    assert not archive.would_accept(Expression.parse("cos(9*y)", ("x", "y")), 2.0, 0.3)
+    assert archive.would_accept(Expression.parse("cos(9*y)", ("x", "y")), 2.0, 0.22)
+
+
+def test_an_equation_of_known_structure_must_be_clearly_better():
+    """Else the same find would be judged again and again, each time on all rows."""
+    archive = Archive([candidate("cos(2*x)", 0.2)])
+    assert not archive.would_accept(Expression.parse("cos(2.01*x)", ("x", "y")), 2.0, 0.199)
+    assert archive.would_accept(Expression.parse("cos(3*x)", ("x", "y")), 2.0, 0.15)
+
+
+def test_what_is_far_worse_than_a_simpler_equation_is_not_kept():
+    archive = Archive([candidate("x", 0.1)])
+    assert not archive.would_accept(Expression.parse("cos(2*x)", ("x", "y")), 2.0, 0.2)
+    assert archive.would_accept(Expression.parse("cos(2*x)", ("x", "y")), 2.0, 0.12)
 
 
 def test_the_same_equation_found_twice_is_kept_once():

@@ -46,7 +46,7 @@ class GrowSettings:
     """Children per move that are cut down before they are judged."""
     powers: int = 2
     """Factors of each kind that are tried per move."""
-    efficient: float = 0.9
+    efficient: float = 0.5
     """Share of trainings that take the step that brings most for its size, not that brings most."""
     others: int = 6
     """Equations of the archive whose units are offered as grafts."""
@@ -117,7 +117,7 @@ def _price(task: Task, archive: Archive, rng: np.random.Generator, settings: Gro
         for c in archive.front
         if c.rmse_train < first
     ]
-    high = max([*rates, FIRST_PRICE])
+    high = max([*rates, FIRST_PRICE, low])
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
