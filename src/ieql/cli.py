@@ -167,7 +167,12 @@ def fit(
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
     ] = -1,
-    trainer: Annotated[str, typer.Option(metavar="NAME", help="How to train: fast.")] = "fast",
+    trainer: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="How to train: fast, paper (for a laptop) or published (hours)."
+        ),
+    ] = "fast",
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
     from ieql.table import read_csv

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from ieql.runs import RunFolder, sha256_of
 from ieql.sample import Sample
 from ieql.search import Budget, Result, in_parallel, search
 from ieql.selection import Candidate, Front, thinned
+from ieql.sweep import sweep
 from ieql.table import constant_columns
+from ieql.training.paper import PaperSettings
 from ieql.training.task import Task
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ FRONT_TOLERANCE = 0.003
 """Equations that improve on simpler ones by less than this are not worth finishing."""
 MANY_ROWS = 200_000
 """Copying so many rows to other processes costs more than it brings."""
+MANY_PARAMETERS = 80
+"""An equation of so many parameters is not polished: nobody reads it, and it would take long."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 
@@ -97,14 +101,14 @@ def learn(
     budget = Budget(
         None if model.max_time is None else model.max_time * (1.0 - FINISHING), model.max_trainings
     )
-    result = search(
-        [t.task for t in targets],
-        budget,
-        seed=seed,
-        n_jobs=model.n_jobs,
-        start=start,
-        on_round=report,
-    )
+    tasks = [t.task for t in targets]
+    if model.trainer == "fast":
+        result = search(tasks, budget, seed=seed, n_jobs=model.n_jobs, start=start, on_round=report)
+    else:
+        settings = PaperSettings.of(model.trainer)
+        result = sweep(
+            tasks, budget, settings, seed=seed, n_jobs=model.n_jobs, start=start, on_round=report
+        )
     if result.interrupted:
         report(result)  # what came in since the last round
     fronts = _finish_all(model, targets, result, inputs, points, rules, start)
@@ -265,7 +269,7 @@ def _finish_one(
             points,
             prior,
             bounds=None if bound is None else (-bound, bound),
-            in_haste=time.time() > deadline,
+            in_haste=time.time() > deadline or candidate.n_parameters > MANY_PARAMETERS,
         )
     if equation is None:
         return None
@@ -296,6 +300,8 @@ def _open_folder(model: IEQLRegressor, data: Dataset, prior: Prior) -> RunFolder
     settings = model.get_params()
     settings["prior"] = None if prior.custom else prior.to_dict()
     settings["run_dir"] = None
+    if model.trainer != "fast":
+        settings["trainer"] = asdict(PaperSettings.of(model.trainer))
     if not isinstance(model.random_state, int):
         settings["random_state"] = repr(model.random_state)
     settings["domain"] = data.domain.to_dict()

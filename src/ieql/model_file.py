@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from ieql.equations.expression import Expression
@@ -61,7 +62,9 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy's as one of Python's."""
+    """A number of NumPy's as one of Python's, settings as a mapping."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return value.item() if hasattr(value, "item") else value
 
 

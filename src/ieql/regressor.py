@@ -6,6 +6,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,11 @@ from ieql.table import MIN_ROWS, check_table, constant_columns
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ieql.training.paper import PaperSettings
+
 __all__ = ["IEQLRegressor"]
 
 Array = NDArray[np.float64]
-TRAINERS = ("fast",)
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
 
@@ -39,8 +41,9 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     prior : str, path, mapping or Prior, default "plain"
         Expert knowledge: a preset ("plain", "motor", "paper"), a YAML file, a mapping or a `Prior`.
-    trainer : {"fast"}, default "fast"
-        How equations are learned.
+    trainer : {"fast", "paper", "published"}, mapping or PaperSettings, default "fast"
+        How equations are learned: by the fast search, or as the paper says, with settings for a
+        laptop ("paper"), as published (hours), or of one's own (`ieql.training.paper`).
     layers, copies : int, optional
         Hidden layers and copies of each unit; None leaves them to the search.
     domain : mapping or sequence of (low, high), optional
@@ -93,7 +96,7 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         prior: Any = "plain",
-        trainer: str = "fast",
+        trainer: str | Mapping[str, Any] | PaperSettings = "fast",
         layers: int | None = None,
         copies: int | None = None,
         domain: Any = None,
@@ -189,11 +192,10 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
         """Check everything that can be checked before any work is done."""
-        if self.trainer not in TRAINERS:
-            raise IeqlError(
-                f"There is no trainer {self.trainer!r}; known are {', '.join(TRAINERS)}."
-                f"{nearest(self.trainer, TRAINERS)}"
-            )
+        if self.trainer != "fast":
+            from ieql.training.paper import PaperSettings
+
+            PaperSettings.of(self.trainer)
         if self.selection not in CRITERIA:
             raise IeqlError(
                 f"There is no selection criterion {self.selection!r}; known are "

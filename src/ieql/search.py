@@ -21,7 +21,7 @@ from ieql.training.grow import looks_like_noise
 from ieql.training.island import Finds, Settings, Training, constant, run_island
 from ieql.training.task import EXACT, Task
 
-__all__ = ["Budget", "Result", "search"]
+__all__ = ["Budget", "Result", "first_result", "in_parallel", "search"]
 
 N_ISLANDS = 4
 """Fixed, so that the outcome does not depend on the number of processes."""
@@ -134,9 +134,7 @@ def search(
     start = time.time() if start is None else start
     deadline = budget.deadline(start)
     settings = settings or Settings()
-    result = Result([_first_archive(task) for task in tasks])
-    result.progress = [Progress() for _ in tasks]
-    result.largest = [0.0] * len(tasks)
+    result = first_result(tasks)
     try:
         number = 0
         while not result.reason:
@@ -165,10 +163,14 @@ def search(
     return result
 
 
-def _first_archive(task: Task) -> Archive:
-    """Every archive starts with the mean predictor, so that there is always an equation."""
-    mean = constant(task)
-    return Archive([mean] if mean is not None else [])
+def first_result(tasks: Sequence[Task]) -> Result:
+    """What is known before any training: the mean predictors, so that there is an equation."""
+    means = [constant(task) for task in tasks]
+    return Result(
+        [Archive([mean] if mean is not None else []) for mean in means],
+        largest=[0.0] * len(tasks),
+        progress=[Progress() for _ in tasks],
+    )
 
 
 def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, ...]) -> None:

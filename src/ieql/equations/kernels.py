@@ -16,13 +16,13 @@ that is called from Python, not in another one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from ieql.compiled import entry, exact, loose
 from ieql.units import EXP_LIMIT
 
 BLOCK = 256
@@ -32,42 +32,16 @@ MIN_DAMPING = 1e-12
 ROUNDING = 1e-28
 """Squared residuals below this share of the squared targets are nothing but rounding."""
 
-Row = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+Row = NDArray[np.floating]
+Matrix = NDArray[np.floating]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
-# NaN and infinity keep their meaning everywhere, so "nnan" and "ninf" are never among the flags.
-_SETTINGS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
-_INNER: dict[str, Any] = {**_SETTINGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 # Arrays from Python may be read-only, as those that joblib hands to its workers are.
 _F1 = types.Array(types.float64, 1, "C", readonly=True)
 _F2 = types.Array(types.float64, 2, "C", readonly=True)
 _I1 = types.Array(types.int64, 1, "C", readonly=True)
 _PROGRAM = (_I1, _I1, _I1, _I1, _F1, _F2)
-
-
-def _exact(kernel: Kernel) -> Kernel:
-    """Compile a part of a kernel."""
-    return cast(Kernel, njit(fastmath={"contract"}, **_INNER)(kernel))
-
-
-def _loose(kernel: Kernel) -> Kernel:
-    """Compile a part of a kernel in which sums may be taken in any order."""
-    return cast(Kernel, njit(fastmath={"contract", "reassoc"}, **_INNER)(kernel))
-
-
-def _entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
-    """Compile a kernel that is called from Python, for these types alone, and cache it."""
-
-    def compiled(kernel: Kernel) -> Kernel:
-        decorate = njit([arguments], fastmath={"contract"}, cache=True, **_SETTINGS)
-        return cast(Kernel, decorate(kernel))
-
-    return compiled
 
 
 class Code(NamedTuple):
@@ -103,7 +77,7 @@ class Work(NamedTuple):
 # --- elementary functions ----------------------------------------------------------------------
 
 
-@_exact
+@exact
 def _sincos(z: Row, sine: Row, cosine: Row, m: int) -> None:
     for i in range(m):
         x = z[i]
@@ -138,8 +112,9 @@ def _sincos(z: Row, sine: Row, cosine: Row, m: int) -> None:
             cosine[i] = math.cos(z[i])
 
 
-@_exact
-def _exp(z: Row, y: Row, m: int) -> None:
+@exact
+def exp_rows(z: Row, y: Row, m: int) -> None:
+    """Exponentials of the first m numbers of a row."""
     for i in range(m):
         x = z[i]
         k = np.floor(x * 1.4426950408889634 + 0.5)
@@ -164,8 +139,9 @@ def _exp(z: Row, y: Row, m: int) -> None:
             y[i] = math.exp(z[i])
 
 
-@_exact
-def _log(z: Row, y: Row, m: int) -> None:
+@exact
+def log_rows(z: Row, y: Row, m: int) -> None:
+    """Logarithms of the first m numbers of a row; NaN where there is none."""
     for i in range(m):
         bits = np.float64(z[i]).view(np.int64)
         # z = 2**k (1 + f) with 1 + f between 1/sqrt(2) and sqrt(2); adding k to the bits of
@@ -191,8 +167,8 @@ def _log(z: Row, y: Row, m: int) -> None:
             y[i] = math.log(z[i]) if z[i] > 0.0 else np.nan
 
 
-@_exact
-def _apply(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+@exact
+def apply_unit(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
     """Value and slopes of one unit, as in the table of units; `a` is `b` for one argument."""
     if op == 0:  # identity
         for i in range(m):
@@ -205,11 +181,11 @@ def _apply(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
     elif op == 2:  # sin
         _sincos(a, y, da, m)
     elif op == 3:  # exp
-        _exp(a, y, m)
+        exp_rows(a, y, m)
         for i in range(m):
             da[i] = y[i]
     elif op == 4:  # log
-        _log(a, y, m)
+        log_rows(a, y, m)
         for i in range(m):
             da[i] = 1.0 / a[i] if a[i] > 0.0 else np.nan
     elif op == 5:  # sqrt
@@ -233,21 +209,21 @@ def _apply(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
             db[i] = -y[i] / below
 
 
-@_exact
+@exact
 def _apply_relaxed(op: int, relax: float, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
     """Units with straight lines closer than `relax` to their singularity, or where exp is large.
 
     See `ieql.units.relaxed_value`, which says why.
     """
     if op == 3:
-        _exp(a, y, m)
+        exp_rows(a, y, m)
         edge = math.exp(EXP_LIMIT)
         for i in range(m):
             da[i] = edge if a[i] > EXP_LIMIT else y[i]
             if a[i] > EXP_LIMIT:
                 y[i] = edge + edge * (a[i] - EXP_LIMIT)
     elif op == 4:
-        _log(a, y, m)
+        log_rows(a, y, m)
         edge = math.log(relax)
         for i in range(m):
             if a[i] < relax:
@@ -269,7 +245,7 @@ def _apply_relaxed(op: int, relax: float, a: Row, b: Row, y: Row, da: Row, db: R
 # --- one block of rows -------------------------------------------------------------------------
 
 
-@_exact
+@exact
 def _workspace(code: Code, d: int, p: int) -> Work:
     n_nodes, n_sums = len(code.op), len(code.ptr) - 1
     return Work(
@@ -283,7 +259,7 @@ def _workspace(code: Code, d: int, p: int) -> Work:
     )
 
 
-@_exact
+@exact
 def _affine(code: Code, theta: Row, s: int, Y: Matrix, z: Row, m: int) -> None:
     """The affine map in front of a unit, z = bias + Σ weight · source."""
     first, last = code.ptr[s], code.ptr[s + 1]
@@ -301,7 +277,7 @@ def _affine(code: Code, theta: Row, s: int, Y: Matrix, z: Row, m: int) -> None:
             z[i] += weight * y[i]
 
 
-@_exact
+@exact
 def _forward(code: Code, theta: Row, XT: Matrix, start: int, m: int, work: Work) -> None:
     """Arguments Z, values Y and slopes S on the m rows from `start` on."""
     Y, Z, S = work.Y, work.Z, work.S
@@ -316,12 +292,12 @@ def _forward(code: Code, theta: Row, XT: Matrix, start: int, m: int, work: Work)
         if code.relax > 0.0 and (3 <= code.op[k] <= 5 or code.op[k] == 8):
             _apply_relaxed(code.op[k], code.relax, Z[s], Z[t], Y[d + k], S[s], S[t], m)
         else:
-            _apply(code.op[k], Z[s], Z[t], Y[d + k], S[s], S[t], m)
+            apply_unit(code.op[k], Z[s], Z[t], Y[d + k], S[s], S[t], m)
     s = len(code.ptr) - 2
     _affine(code, theta, s, Y, Z[s], m)
 
 
-@_exact
+@exact
 def _credit(
     code: Code, theta: Row, s: int, sensitivity: Row, task: Task, work: Work, m: int
 ) -> None:
@@ -344,7 +320,7 @@ def _credit(
                 D[k, i] += weight * sensitivity[i]
 
 
-@_exact
+@exact
 def _backward(code: Code, theta: Row, task: Task, work: Work, m: int) -> None:
     """Jacobian rows from values and slopes; `work.seed` is the sensitivity of the output."""
     S, D = work.S, work.D
@@ -362,14 +338,14 @@ def _backward(code: Code, theta: Row, task: Task, work: Work, m: int) -> None:
                 _credit(code, theta, s, S[s], task, work, m)
 
 
-@_exact
+@exact
 def _mark(code: Code, s: int, d: int, used: Flags) -> None:
     for j in range(code.ptr[s], code.ptr[s + 1]):
         if code.src[j] >= d:
             used[code.src[j] - d] = True
 
 
-@_exact
+@exact
 def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> Task:
     """Which nodes need a sensitivity: the output depends on them, and they on a free constant."""
     position = np.empty(n_theta, np.int64)
@@ -399,7 +375,7 @@ def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> 
 # --- the error and its derivatives on all rows -------------------------------------------------
 
 
-@_loose
+@loose
 def _residuals(y: Row, root: Row, start: int, m: int, work: Work) -> float:
     """Weighted residuals of a block and their sum of squares; `root` is the root of the weights."""
     out, residual, seed = work.Z[-1], work.residual, work.seed
@@ -411,7 +387,7 @@ def _residuals(y: Row, root: Row, start: int, m: int, work: Work) -> float:
     return error
 
 
-@_loose
+@loose
 def _gram(J: Matrix, r: Row, m: int, A: Matrix, g: Row) -> None:
     """Add J Jᵀ to the lower triangle of A and J r to g, two by two rows at a time."""
     p = len(g)
@@ -440,7 +416,7 @@ def _gram(J: Matrix, r: Row, m: int, A: Matrix, g: Row) -> None:
                 A[c, e] += ce
 
 
-@_exact
+@exact
 def _outside(Z: Matrix, guarded: Indices, floor: float, m: int, bad: Flags) -> None:
     """Mark the guarded sums that are not above `floor` on some row."""
     for j in range(len(guarded)):
@@ -452,7 +428,7 @@ def _outside(Z: Matrix, guarded: Indices, floor: float, m: int, bad: Flags) -> N
             bad[j] = True
 
 
-@_exact
+@exact
 def _sweep(
     code: Code, theta: Row, XT: Matrix, y: Row, root: Row, limit: float,
     task: Task, work: Work, A: Matrix, g: Row, bad: Flags,
@@ -483,7 +459,7 @@ def _sweep(
     return error
 
 
-@_exact
+@exact
 def _visit(
     code: Code, theta: Row, XT: Matrix, margin: float, task: Task, work: Work, bad: Flags
 ) -> None:
@@ -498,7 +474,7 @@ def _visit(
 # --- Levenberg-Marquardt -----------------------------------------------------------------------
 
 
-@_loose
+@loose
 def _solve(A: Matrix, g: Row, damping: float, L: Matrix, step: Row) -> bool:
     """Solve (A + damping · diag A) step = g by Cholesky; False where it is not positive definite.
 
@@ -536,7 +512,7 @@ def _solve(A: Matrix, g: Row, damping: float, L: Matrix, step: Row) -> bool:
     return True
 
 
-@_exact
+@exact
 def _is_blocked(A: Matrix, g: Row, bad: Flags, watched: Flags) -> bool:
     """Whether a watched argument left its domain or a derivative is not finite."""
     for j in range(bad.shape[1]):
@@ -550,7 +526,7 @@ def _is_blocked(A: Matrix, g: Row, bad: Flags, watched: Flags) -> bool:
     return total != 0.0
 
 
-@_exact
+@exact
 def _attempt(
     code: Code, theta: Row, XT: Matrix, y: Row, root: Row, limit: float, check: Matrix,
     margin: float, task: Task, work: Work, A: Matrix, g: Row, bad: Flags, watched: Flags,
@@ -567,7 +543,7 @@ def _attempt(
 _NUMBERS = (types.float64, types.int64, types.float64, types.float64, types.float64)
 
 
-@_entry(*_PROGRAM, _F1, _F1, _I1, _I1, _F2, *_NUMBERS)
+@entry(*_PROGRAM, _F1, _F1, _I1, _I1, _F2, *_NUMBERS)
 def fit(
     op: Indices, first: Indices, ptr: Indices, src: Indices, start: Row, XT: Matrix, y: Row,
     root: Row, free: Indices, guarded: Indices, check: Matrix, margin: float, max_steps: int,
@@ -625,7 +601,7 @@ def fit(
 # --- values and derivatives --------------------------------------------------------------------
 
 
-@_exact
+@exact
 def _widen(z: Row, m: int, s: int, lows: Row, highs: Row) -> None:
     """Stretch the range of sum s by a block of its values; once NaN, it stays NaN."""
     for i in range(m):
@@ -635,7 +611,7 @@ def _widen(z: Row, m: int, s: int, lows: Row, highs: Row) -> None:
             highs[s] = z[i]
 
 
-@_entry(*_PROGRAM, _I1, types.boolean)
+@entry(*_PROGRAM, _I1, types.boolean)
 def run(
     op: Indices, first: Indices, ptr: Indices, src: Indices, constants: Row, XT: Matrix,
     free: Indices, with_ranges: bool,
@@ -672,7 +648,7 @@ _F3 = types.Array(types.float64, 3, "C", readonly=True)
 _I3 = types.Array(types.int64, 3, "C", readonly=True)
 
 
-@_entry(_I1, _I3, _F3, _WRITABLE, _F2, _WRITABLE, types.int64)
+@entry(_I1, _I3, _F3, _WRITABLE, _F2, _WRITABLE, types.int64)
 def apply_units(
     op: Indices, sources: NDArray[np.int64], weights: NDArray[np.float64], biases: Matrix,
     margins: Matrix, table: Matrix, start: int,
@@ -699,4 +675,4 @@ def apply_units(
                 biases[k, a] += shift
                 for i in range(n):
                     z[a, i] += shift
-        _apply(op[k], z[0], z[last], table[start + k], slopes[0], slopes[last], n)
+        apply_unit(op[k], z[0], z[last], table[start + k], slopes[0], slopes[last], n)

@@ -30,19 +30,21 @@ Indices = NDArray[np.int64]
 _NO_INDICES = np.empty(0, np.int64)
 
 
-def compile_kernels() -> bool:
-    """Load the compiled kernels, once per installation compiling them; True if that was needed.
+def compile_kernels(module: str = "ieql.equations.kernels") -> bool:
+    """Load compiled kernels, once per installation compiling them; True if that was needed.
 
     The compiled code is kept beside the sources, where other processes find it. Compiling takes
     some fifteen seconds, about which a first user deserves a word: it goes to the error stream.
     """
-    if "ieql.equations.kernels" in sys.modules:
+    if module in sys.modules:
         return False
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
-    first = not any(folder.rglob("kernels.fit*.nbi"))
+    _, part, name = module.split(".")
+    beside = Path(__file__).parents[1] / part / "__pycache__"
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or beside)
+    first = not any(folder.rglob(f"{name}.*.nbi"))
     if first:
         print("Compiling the kernels, once; this takes about 15 seconds.", file=sys.stderr)
-    import_module("ieql.equations.kernels")
+    import_module(module)
     return first
 
 

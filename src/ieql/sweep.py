@@ -1,0 +1,218 @@
+"""The paper's sweep: one model per regularisation strength λ, from one first phase, in parallel.
+
+All models of a target share the first phase, which does not know λ. The strengths are taken in an
+order that covers their range early, so that a time limit leaves a coarser sweep, not half of one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ieql.equations.program import compile_kernels
+from ieql.search import Budget, Result, first_result, in_parallel
+from ieql.selection import Candidate
+from ieql.training.paper import Model, PaperSettings, Trainer
+from ieql.training.task import Task
+
+__all__ = ["spread_order", "sweep"]
+
+SLOWER = 1.6
+"""An epoch of the second phase takes at most this many times one of the first: it draws gates."""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A model after its first phase, and the seconds an epoch took."""
+
+    model: Model | None
+    """None if it diverged."""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Find:
+    """What became of one model."""
+
+    candidate: Candidate | None
+    complexity: float = 0.0
+    diverged: bool = False
+
+
+def spread_order(n: int) -> list[int]:
+    """0 … n - 1 in an order in which every beginning covers the range: middle, quarters, …."""
+    reverse = [int(f"{k:016b}"[::-1], 2) for k in range(1, 2 * n + 2)]
+    order = [r * n >> 16 for r in reverse]
+    return list(dict.fromkeys([*order, *range(n)]))
+
+
+def sweep(
+    tasks: Sequence[Task],
+    budget: Budget,
+    settings: PaperSettings,
+    *,
+    seed: int,
+    n_jobs: int | None,
+    start: float | None = None,
+    on_round: Callable[[Result], None] | None = None,
+) -> Result:
+    """Train the models of all targets (appendix "Training").
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        One per target.
+    budget : Budget
+        With too little time fewer strengths are taken, at last fewer epochs; `max_trainings`
+        limits the number of strengths.
+    settings : PaperSettings
+        Numbers of the method.
+    seed, n_jobs, start, on_round
+        As for `ieql.search.search`; `on_round` is called after every model.
+
+    Returns
+    -------
+    Result
+        One front per target, in scaled coordinates.
+    """
+    from joblib import effective_n_jobs
+
+    settings = settings.checked()
+    start = time.time() if start is None else start
+    if compile_kernels("ieql.training.steps"):
+        start = time.time()
+    deadline = budget.deadline(start)
+    result = first_result(tasks)
+    result.n_processes = n_jobs
+    finds: dict[tuple[int, int], _Find] = {}
+    try:
+        starts = _first_phases(tasks, settings, seed, start, deadline, n_jobs)
+        workers = effective_n_jobs(n_jobs)
+        chosen, epochs = _plan(settings, budget, starts, workers, deadline)
+        jobs = (
+            ((k, i), _second_phase, (task, settings, starts[k].model, i, epochs, seed, deadline))
+            for i in chosen
+            for k, task in enumerate(tasks)
+            if starts[k].model is not None
+        )
+        for key, find in in_parallel(jobs, n_jobs):
+            finds[key] = find
+            _merge(result, key[0], find)
+            if on_round is not None:
+                on_round(result)
+        result.reason = _reason(settings, chosen, finds, starts, deadline)
+    except KeyboardInterrupt:
+        result.interrupted = True
+        result.reason = "it was interrupted"
+    # Merged anew in the order of the strengths: the order of arrival must not matter.
+    result.archives = first_result(tasks).archives
+    for key in sorted(finds):
+        candidate = finds[key].candidate
+        if candidate is not None:
+            result.archives[key[0]].add(candidate)
+    return result
+
+
+def _first_phases(
+    tasks: Sequence[Task],
+    settings: PaperSettings,
+    seed: int,
+    start: float,
+    deadline: float,
+    n_jobs: int | None,
+) -> list[_Start]:
+    share = settings.first_epochs / (settings.first_epochs + settings.epochs)
+    until = start + max(share, 0.2) * (deadline - start) if np.isfinite(deadline) else deadline
+    jobs = ((k, _first_phase, (task, settings, seed + k, until)) for k, task in enumerate(tasks))
+    # One target is trained here: there is nothing to be shared among processes.
+    found = dict(in_parallel(jobs, 1 if len(tasks) == 1 else n_jobs))
+    return [found[k] for k in range(len(tasks))]
+
+
+def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float) -> _Start:
+    from threadpoolctl import threadpool_limits
+
+    trainer = Trainer(task, settings)
+    model = trainer.start(seed)
+    with threadpool_limits(limits=1), np.errstate(all="ignore"):
+        if settings.first_epochs == 0:
+            trial = model.copy()
+            began = time.time()
+            trainer.train(trial, 1, settings.strengths[0], seed, float("inf"))
+            return _Start(model, time.time() - began)
+        began = time.time()
+        trainer.train(model, settings.first_epochs, None, seed, deadline)
+        seconds = (time.time() - began) / max(model.epoch, 1)
+    return _Start(model if model.is_finite else None, seconds)
+
+
+def _plan(
+    settings: PaperSettings,
+    budget: Budget,
+    starts: Sequence[_Start],
+    workers: int,
+    deadline: float,
+) -> tuple[list[int], int]:
+    """Which strengths are taken, and for how many epochs: what the time allows."""
+    order = spread_order(settings.n_strengths)
+    epochs = settings.epochs
+    if budget.max_trainings is not None:
+        order = order[: budget.max_trainings]
+    if np.isfinite(deadline):
+        left = max(deadline - time.time(), 0.0)
+        each = SLOWER * max(s.seconds for s in starts)
+        models = int(left * workers / (each * epochs * len(starts)))
+        least = max(1, workers // len(starts))
+        if models < least:
+            epochs = max(1, int(left * workers / (each * least * len(starts))))
+        order = order[: max(models, least)]
+    return order, epochs
+
+
+def _second_phase(
+    task: Task,
+    settings: PaperSettings,
+    model: Model,
+    number: int,
+    epochs: int,
+    seed: int,
+    deadline: float,
+) -> _Find:
+    from threadpoolctl import threadpool_limits
+
+    trainer = Trainer(task, settings)
+    model = model.copy()
+    strength = settings.strengths[number]
+    with threadpool_limits(limits=1), np.errstate(all="ignore"):
+        trainer.train(model, epochs, strength, seed + 1 + number, deadline)
+        if not model.is_finite:
+            return _Find(None, diverged=True)
+        equation = trainer.equation(model)
+        return _Find(task.candidate(equation), equation.complexity(task.prior))
+
+
+def _merge(result: Result, target: int, find: _Find) -> None:
+    result.n_trainings += 1
+    result.progress[target].n_trainings += 1
+    result.largest[target] = max(result.largest[target], find.complexity)
+    if find.candidate is not None:
+        result.archives[target].add(find.candidate)
+
+
+def _reason(
+    settings: PaperSettings,
+    chosen: Sequence[int],
+    finds: dict[tuple[int, int], _Find],
+    starts: Sequence[_Start],
+    deadline: float,
+) -> str:
+    if all(s.model is None for s in starts):
+        return "the first phase diverged: lower the learning rate"
+    diverged = sum(f.diverged for f in finds.values())
+    tail = f"; {diverged} diverged" if diverged else ""
+    if len(chosen) < settings.n_strengths or time.time() > deadline:
+        return f"{len(chosen)} of {settings.n_strengths} models of the sweep were trained{tail}"
+    return f"all {settings.n_strengths} models of the sweep are trained{tail}"

@@ -1,0 +1,75 @@
+"""Hard-concrete gates (appendix "Hard Concrete Distribution"): a differentiable L0 norm.
+
+Every weight is multiplied by a gate that is often exactly 0 or exactly 1. With u uniform in (0, 1)
+
+    s = sigmoid((log u - log(1 - u) + log α) / β),  s̄ = s (ζ - γ) + γ,  g = min(1, max(0, s̄)),
+
+so that the gate is non-zero with the probability π = sigmoid(log α - β log(-γ/ζ)), which is what
+the complexity term counts. At the end the gate takes its deterministic value, and weights whose
+gate is zero are gone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BETA",
+    "GAMMA",
+    "LIMIT",
+    "ZETA",
+    "deterministic",
+    "probability",
+    "probability_slope",
+    "sample",
+    "sample_slope",
+]
+
+Array = NDArray[np.floating]
+BETA, GAMMA, ZETA = 2.0 / 3.0, -0.1, 1.1
+"""Temperature and the interval to which s is stretched (equation "hyper")."""
+SHIFT = BETA * math.log(-GAMMA / ZETA)
+LIMIT = 4.6
+"""log α is kept in ± this after each step: a gate that is surely open or shut can still move."""
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def _stretched(u: Array, log_alpha: Array) -> tuple[Array, Array]:
+    s = _sigmoid((np.log(u) - np.log1p(-u) + log_alpha) / BETA)
+    return s, s * (ZETA - GAMMA) + GAMMA
+
+
+def sample(u: Array, log_alpha: Array) -> Array:
+    """Gates from uniform random numbers (equations "s_concrete" and "s_hardconcrete")."""
+    gate: Array = np.clip(_stretched(u, log_alpha)[1], 0.0, 1.0)
+    return gate
+
+
+def sample_slope(u: Array, log_alpha: Array) -> Array:
+    """Derivative of `sample` by log α; zero where the gate is 0 or 1."""
+    s, stretched = _stretched(u, log_alpha)
+    moving = (stretched > 0.0) & (stretched < 1.0)
+    return np.where(moving, (ZETA - GAMMA) * s * (1.0 - s) / BETA, 0.0)
+
+
+def probability(log_alpha: Array) -> Array:
+    """Probability π that a gate is not zero: the expected number of a weight."""
+    return _sigmoid(log_alpha - SHIFT)
+
+
+def probability_slope(log_alpha: Array) -> Array:
+    """Derivative of `probability`."""
+    p = probability(log_alpha)
+    return p * (1.0 - p)
+
+
+def deterministic(log_alpha: Array) -> Array:
+    """The gate after training, ẑ = min(1, max(0, sigmoid(log α)(ζ - γ) + γ))."""
+    gate: Array = np.clip(_sigmoid(log_alpha) * (ZETA - GAMMA) + GAMMA, 0.0, 1.0)
+    return gate
