@@ -84,6 +84,8 @@ def test_names(name, expected):
         ("3*sin(2*x1) + log(x2)", r"3 \, \sin\left(2 \, x_{1}\right) + \log\left(x_{2}\right)"),
         ("2*identity(x1 + 1)", r"2 \, \left(x_{1} + 1\right)"),
         ("x2*identity(x1)", r"x_{2} \, x_{1}"),
+        ("2*x1**1.5", r"2 \, x_{1}^{1.5}"),
+        ("(x1 + 1)**-0.3", r"\left(x_{1} + 1\right)^{-0.3}"),
     ],
 )
 def test_formulas(text, expected):

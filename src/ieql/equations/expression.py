@@ -7,6 +7,7 @@ An expression is a list of nodes in topological order. A node applies a unit to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -186,6 +187,21 @@ class Expression:
         for node in self.nodes:
             counts[node.unit.name] = counts.get(node.unit.name, 0) + 1
         return counts
+
+    def power(self, node: Node) -> tuple[Sum, float] | None:
+        """Base and exponent of a node that is a power, exp(p·log z) with a p that is not simple.
+
+        Whole exponents and roots have units of their own; any other power is written as one.
+        """
+        s = node.args[0]
+        if node.unit.name != "exp" or s.bias != 0.0 or len(s.sources) != 1:
+            return None
+        p, k = s.weights[0], s.sources[0] - len(self.names)
+        if k < 0 or self.nodes[k].unit.name != "log" or not math.isfinite(p):
+            return None
+        if p == int(p) or abs(p) == 0.5:
+            return None
+        return self.nodes[k].args[0], p
 
     def source_name(self, source: int) -> str:
         """Return ``"input"`` or the name of the unit behind a source number."""

@@ -41,12 +41,13 @@ def write(expression: Expression, output: int = 0, precision: int | None = None)
 class _Writer:
     def __init__(self, expression: Expression, precision: int | None) -> None:
         self.precision = precision
+        self.expression = expression
         # Unit by unit from the inputs on, so that no graph is too deep for it.
         self.texts = [write_name(name) for name in expression.names]
         self.kinds = [""] * len(expression.names)
         for node in expression.nodes:
             self.texts.append(self.application(node))
-            self.kinds.append(node.unit.name)
+            self.kinds.append("square" if expression.power(node) else node.unit.name)
             if len(self.texts[-1]) > MAX_CHARACTERS:
                 raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
 
@@ -81,6 +82,10 @@ class _Writer:
         if name == "div":
             left = "1" if args[0] == Sum(1.0) else self.factor(args[0])
             return f"{left}/{self.factor(args[1], 'mul', 'div')}"
+        power = self.expression.power(node)
+        if power is not None:
+            base, exponent = power
+            return f"{self.factor(base, 'square', 'mul', 'div')}**{self.number(exponent)}"
         return f"{name}({', '.join(self.sum(a) for a in args)})"
 
     def factor(self, s: Sum, *bracketed: str) -> str:
@@ -225,13 +230,14 @@ class _Parser:
     def power(self, base: Sum, exponent: float) -> Sum:
         if exponent == 0.5:
             return self.apply("sqrt", base)
+        n = int(exponent)
+        if n != exponent and exponent != -0.5:
+            return self.apply("exp", self.apply("log", base).scaled(exponent))
         if exponent < 0:
             return self.apply("div", Sum(1.0), self.power(base, -exponent))
-        n = int(exponent)
-        if n != exponent or n > MAX_POWER:
+        if n > MAX_POWER:
             raise IeqlError(
-                f"The exponent {exponent:g} cannot be read; whole numbers up to {MAX_POWER} and "
-                "0.5 can."
+                f"The exponent {exponent:g} cannot be read: whole ones go up to {MAX_POWER}."
             )
         if n == 0:
             return Sum(1.0)

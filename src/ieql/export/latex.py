@@ -83,6 +83,7 @@ def _names(names: tuple[str, ...]) -> list[str]:
 class _Writer:
     def __init__(self, expression: Expression, precision: int) -> None:
         self.precision = precision
+        self.expression = expression
         self.texts = _names(expression.names)
         self.nodes: list[Node | None] = [None] * len(expression.names)
         for node in expression.nodes:
@@ -132,19 +133,24 @@ class _Writer:
             return self.factor(args[0]) + TIMES + self.factor(args[1])
         if name == "identity":
             return self.factor(args[0])
+        power = self.expression.power(node)
+        if power is not None:
+            base, exponent = power
+            return f"{self.base(base)}^{{{self.number(exponent)}}}"
         return node.unit.to_latex(*(self.sum(a) for a in args))
 
     def factor(self, s: Sum) -> str:
         """An argument of a product: in brackets, unless it is a single source."""
         return self.texts[s.sources[0]] if s.is_bare else rf"\left({self.sum(s)}\right)"
 
+    def base(self, s: Sum) -> str:
+        """What is raised to a power: in brackets, unless it is an input."""
+        is_input = s.is_bare and self.nodes[s.sources[0]] is None
+        return self.sum(s) if is_input else rf"\left({self.sum(s)}\right)"
+
     def square(self, s: Sum) -> str:
-        text = self.sum(s)
-        if s.is_bare:
-            node = self.nodes[s.sources[0]]
-            if node is None:
-                return text + "^{2}"
-            if node.unit.name in ("cos", "sin"):
-                command = f"\\{node.unit.name}"
-                return f"{command}^{{2}}{text.removeprefix(command)}"
-        return rf"\left({text}\right)^{{2}}"
+        node = self.nodes[s.sources[0]] if s.is_bare else None
+        if node is not None and node.unit.name in ("cos", "sin"):
+            command = f"\\{node.unit.name}"
+            return f"{command}^{{2}}{self.sum(s).removeprefix(command)}"
+        return self.base(s) + "^{2}"

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
-from ieql.units import UNITS, Unit
+from ieql.training.monomials import N_MONOMIALS, Monomials
+from ieql.units import Unit
 
 __all__ = ["Bank", "make_bank"]
 
@@ -28,11 +29,6 @@ N_SWAPPED = 24
 """Sub-equations of the parent with one input exchanged for another."""
 N_GRAFTS = 60
 """Nodes of other equations."""
-MOST_FACTORS = 4
-N_MONOMIALS = 100
-"""Products of powers of inputs, which physics is full of."""
-EXPONENTS = np.array([0.5, 1.0, 2.0])
-EXPONENT_CHANCES = (0.12, 0.7, 0.18)
 LARGEST = 1e6
 """Entries with larger values are not used."""
 
@@ -48,31 +44,6 @@ class _Layer:
     """Entries × arguments × 2."""
     weights: Array
     biases: Array
-
-
-@dataclass(frozen=True)
-class _Monomials:
-    """Products of powers of inputs: `sources` (entries × factors) with `exponents`, 0 for none."""
-
-    start: int
-    sources: Indices
-    exponents: Array
-
-    def build(self, entry: int, builder: Builder) -> Sum:
-        """The entry as a quotient of products."""
-        above, below = Sum(1.0), Sum(1.0)
-        row = entry - self.start
-        for i, p in zip(self.sources[row].tolist(), self.exponents[row].tolist(), strict=True):
-            if p == 0.0:
-                continue
-            factor = builder.input(i)
-            if abs(p) != 1.0:
-                factor = builder.apply(UNITS["square" if abs(p) == 2.0 else "sqrt"], factor)
-            if p > 0:
-                above = builder.apply(UNITS["mul"], above, factor)
-            else:
-                below = builder.apply(UNITS["mul"], below, factor)
-        return builder.apply(UNITS["div"], above, below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +72,7 @@ class Bank:
     n_inputs: int
     n_nodes: int
     layers: tuple[_Layer, ...]
-    monomials: _Monomials
+    monomials: Monomials
     grafts: tuple[tuple[Expression, int], ...]
     """(expression, node) behind the entries that come from other equations."""
 
@@ -114,7 +85,7 @@ class Bank:
         graft = entry - self.n_inputs - self.n_nodes
         if graft < len(self.grafts):
             return _copied(*self.grafts[graft], builder)
-        if entry < self.monomials.start + len(self.monomials.sources):
+        if entry < self.monomials.start + len(self.monomials):
             return self.monomials.build(entry, builder)
         layer = next(g for g in reversed(self.layers) if g.start <= entry)
         row = entry - layer.start
@@ -290,42 +261,14 @@ class _Maker:
                     limit -= 1
 
     def add_monomials(self) -> None:
-        """Products and quotients of two to four inputs, some squared or under a root."""
-        d, n = len(self.XT), N_MONOMIALS
-        units = self.prior.units
-        self.monomials = _Monomials(self.count, np.zeros((0, 0), np.intp), np.zeros((0, 0)))
-        if "mul" not in units or np.count_nonzero(self.chances) < 2:
-            return
-        rng = self.rng
-        width = min(MOST_FACTORS, int(np.count_nonzero(self.chances)))
-        keys = rng.random((n, d)) ** (1.0 / np.maximum(self.chances, 1e-300))
-        sources = np.argsort(keys, axis=1)[:, ::-1][:, :width]
-        exponents = EXPONENTS[rng.choice(3, size=(n, width), p=EXPONENT_CHANCES)]
-        for unit, p in (("sqrt", 0.5), ("square", 2.0)):
-            if unit not in units:
-                exponents[exponents == p] = 1.0
-        if "div" in units:
-            exponents *= rng.choice([1.0, -1.0], size=(n, width), p=[0.6, 0.4])
-        # Two factors are the most frequent.
-        number = 2 + rng.binomial(width - 2, 0.35, size=n)
-        exponents[np.arange(width) >= number[:, None]] = 0.0
-        powers = {p: self.XT**p for p in (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)}
-        stack = np.array(list(powers.values()))
-        value = stack[np.searchsorted(list(powers), exponents), sources].prod(axis=1)
-        start, end = self.count, self.count + n
-        self.table[start:end] = np.where(np.isfinite(value), value, np.nan)
-        below = (exponents < 0).any(axis=1)
-        kind = {name: k for k, name in enumerate(self.kind_names)}
-        self.kinds[start:end] = np.where(below, kind.get("div", 0), kind["mul"])
-        cost = {u: self.prior.cost(u) for u in ("input", *units)}
-        self.costs[start:end] = (
-            (exponents != 0).sum(axis=1) * (cost["input"] + cost["mul"])
-            - np.where(below, 0.0, cost["mul"])
-            + (np.abs(exponents) == 2.0).sum(axis=1) * cost.get("square", 0.0)
-            + (np.abs(exponents) == 0.5).sum(axis=1) * cost.get("sqrt", 0.0)
-        )
+        """Add products and quotients of a few inputs."""
+        drawn = Monomials.draw(self.prior, self.XT, self.chances, self.rng, self.count)
+        self.monomials = drawn
+        start, end = self.count, self.count + len(drawn)
+        self.table[start:end] = drawn.values(self.XT)
+        self.kinds[start:end] = [self.kind_names.index(kind) for kind in drawn.kinds]
+        self.costs[start:end] = drawn.costs(self.prior)
         self.count = end
-        self.monomials = _Monomials(start, sources, exponents)
 
     def grow(self, size: int, first: int) -> None:
         """Add a layer: in the first, units of the inputs and nodes so far; then also of units."""
