@@ -234,3 +234,22 @@ def test_a_refused_fit_leaves_no_run(tmp_path):
     with pytest.raises(ValueError, match="output_bound"):
         learned(uniform(), uniform()[:, 0] + 9, output_bound=1.0, run_dir=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_what_does_well_outside_is_finished_even_if_something_simpler_did_so_by_chance():
+    """Refitted on all rows, the simpler one may lose what it had outside; A2 was lost that way."""
+    from ieql.learn import _worth_finishing
+    from ieql.selection import Candidate, Front
+
+    def candidate(text, complexity, validation, outside):
+        e = Expression.parse(text, ("x",))
+        return Candidate(e, complexity, 1, validation, validation, outside)
+
+    lucky = candidate("cos(x)", 6, 0.0101, 0.0083)
+    true = candidate("exp(x)", 7, 0.01005, 0.0092)
+    assert true in _worth_finishing(Front([lucky, true]))
+    plain = [
+        candidate("cos(x)", 6, 0.0101, float("nan")),
+        candidate("exp(x)", 7, 0.01009, float("nan")),
+    ]
+    assert len(_worth_finishing(Front(plain))) == 1

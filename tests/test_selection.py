@@ -249,3 +249,11 @@ def test_refusals() -> None:
         select([candidate(1, 0.1, math.inf)], "V_int&ex")
     with pytest.raises(IeqlError, match="None of the 1 candidates"):
         select([candidate(1, math.nan)], "V_int", literal=True)
+
+
+def test_the_error_a_search_goes_by_counts_what_is_known_outside():
+    expression = Expression.parse("x", ("x",))
+    inside = Candidate(expression, 1.0, 1, rmse_train=0.3, rmse_validation=0.3)
+    outside = Candidate(expression, 1.0, 1, 0.3, 0.3, rmse_extrapolation=0.4)
+    assert inside.error == 0.3
+    assert outside.error == pytest.approx(0.5 / 2**0.5)

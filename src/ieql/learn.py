@@ -5,6 +5,7 @@ Data and prior → tasks in scaled coordinates → search → equations in the u
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
@@ -47,6 +48,8 @@ MANY_ROWS = 200_000
 """Copying so many rows to other processes costs more than it brings."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
+BEST_OUTSIDE = 8
+"""Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 
@@ -230,7 +233,7 @@ def _finish_all(
     jobs = [
         ((k, i), _finish_one, (c, t, inputs, points, prior, model.output_bound, deadline))
         for k, t in enumerate(targets)
-        for i, c in enumerate(thinned(result.fronts[k], FRONT_TOLERANCE))
+        for i, c in enumerate(_worth_finishing(result.fronts[k]))
     ]
     finished: dict[tuple[int, int], Candidate | None] = {}
     try:
@@ -247,6 +250,18 @@ def _finish_all(
         kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
         fronts.append(thinned(Front(kept)))
     return fronts
+
+
+def _worth_finishing(front: Front) -> list[Candidate]:
+    """The equations to finish: those that are better than simpler ones, in either error.
+
+    Refitting on all rows moves what an equation does outside of them. So, where there are points
+    outside, those that do well there are finished too, even if a simpler one did so by chance.
+    """
+    chosen = thinned(front, FRONT_TOLERANCE)
+    known = {id(c) for c in chosen}
+    outside = [c for c in front if math.isfinite(c.rmse_extrapolation) and id(c) not in known]
+    return chosen + sorted(outside, key=lambda c: c.rmse_extrapolation)[:BEST_OUTSIDE]
 
 
 def _finish_one(

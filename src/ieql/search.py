@@ -177,7 +177,7 @@ def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, 
     """Note what a round has brought for one target."""
 
     def score(c: Candidate) -> float:
-        return math.log(c.rmse_train + 1e-300) + task.price * c.complexity
+        return math.log(c.error + 1e-300) + task.price * c.complexity
 
     best = min(archive.front, key=score, default=None)
     if best is None:

@@ -55,6 +55,13 @@ class Candidate:
     rmse_extrapolation: float = math.nan
     standard_errors: tuple[float, ...] | None = None
 
+    @property
+    def error(self) -> float:
+        """What a search goes by: the error on the training rows and, where known, outside."""
+        if not math.isfinite(self.rmse_extrapolation):
+            return self.rmse_train
+        return math.hypot(self.rmse_train, self.rmse_extrapolation) / math.sqrt(2.0)
+
 
 Objectives = tuple[float, float, float]
 

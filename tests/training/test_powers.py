@@ -14,7 +14,12 @@ from ieql.training.screen import Screen
 from tasks import make_task
 
 
-def proposals(task, start: str, seed: int = 0, n: int = 3) -> list[Expression]:
+def proposals(task, start: str, seeds=range(4), n: int = 3) -> list[Expression]:
+    """What is proposed for a start; offsets are drawn, so from a few seeds."""
+    return [e for seed in seeds for e in _proposals(task, start, seed, n)]
+
+
+def _proposals(task, start: str, seed: int, n: int) -> list[Expression]:
     rng = np.random.default_rng(seed)
     state = fitted(Expression.parse(start, task.names), task.train, 20)
     assert state is not None

@@ -64,6 +64,10 @@ def grow(
     price = _price(task, archive, rng, settings)
     start = parent(task, archive, rng, price)
     state = fitted(start.expression, sample, settings.steps)
+    if state is not None:
+        # What was found beside a better equation was never cut down.
+        state = drop_unneeded(state, sample, task.prior)
+        yield state
     efficient = bool(rng.random() < settings.efficient)
     for _ in range(settings.moves):
         if state is None:
@@ -111,11 +115,11 @@ def _price(task: Task, archive: Archive, rng: np.random.Generator, settings: Gro
     are taken. At a low price the search goes on where it is most accurate.
     """
     low = settings.price * task.price
-    first = max((c.rmse_train for c in archive.front), default=1.0)
+    first = max((c.error for c in archive.front), default=1.0)
     rates = [
-        np.log(first / (c.rmse_train + 1e-12)) / task.size(c.expression)
+        np.log(first / (c.error + 1e-12)) / task.size(c.expression)
         for c in archive.front
-        if c.rmse_train < first
+        if c.error < first
     ]
     high = max([*rates, FIRST_PRICE, low])
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -124,9 +128,7 @@ def _price(task: Task, archive: Archive, rng: np.random.Generator, settings: Gro
 def parent(task: Task, archive: Archive, rng: np.random.Generator, price: float) -> Candidate:
     """Draw a parent: more often the lower log(error) + price · size."""
     members = list(archive)
-    score = np.array(
-        [np.log(c.rmse_train + 1e-12) + price * task.size(c.expression) for c in members]
-    )
+    score = np.array([np.log(c.error + 1e-12) + price * task.size(c.expression) for c in members])
     chance = np.exp(score.min() - score)
     return members[int(rng.choice(len(members), p=chance / chance.sum()))]
 

@@ -58,14 +58,14 @@ def powers(
             continue
         logs = np.log(np.abs(values[rows]))
         gains, exponents = screen.gains(D, logs)
-        for place in np.argsort(gains, axis=None)[::-1][:n]:
+        for number, place in enumerate(np.argsort(gains, axis=None)[::-1][:n]):
             s, k = np.unravel_index(place, gains.shape)
-            if gains[s, k] > 0:
-                p = _nearest(float(exponents[s, k]))
-                if not _needed(p) <= set(prior.units):
-                    continue
-                phi, negative = make(int(rows[k])), bool(values[rows[k], 0] < 0)
-                found.append(_multiplied(screen, prior, places[int(s)], phi, p, negative))
+            if not gains[s, k] > 0:
+                break
+            phi, negative = make(int(rows[k])), bool(values[rows[k], 0] < 0)
+            for p in _exponents(float(exponents[s, k]), both=number == 0):
+                if _needed(p) <= set(prior.units):
+                    found.append(_multiplied(screen, prior, places[int(s)], phi, p, negative))
     return found
 
 
@@ -143,10 +143,14 @@ def _units(screen: Screen, rng: np.random.Generator) -> Group:
     return bank.values[cheap], make
 
 
-def _nearest(p: float) -> float:
-    """The simple exponent closest to an estimate, by ratio."""
+def _exponents(p: float, both: bool) -> list[float]:
+    """The simple exponent closest to an estimate, by ratio, and perhaps the plain factor too.
+
+    The estimate is of first order; a whole factor is most often what it means.
+    """
     k = int(np.argmin(np.abs(np.log(EXPONENTS) - np.log(abs(p) + 1e-12))))
-    return float(np.copysign(EXPONENTS[k], p))
+    sizes = {float(EXPONENTS[k]), 1.0} if both else {float(EXPONENTS[k])}
+    return [float(np.copysign(size, p)) for size in sorted(sizes)]
 
 
 def _needed(p: float) -> set[str]:
