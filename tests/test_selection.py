@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.selection import Candidate, Front, scores, select, thinned
 

@@ -231,11 +231,17 @@ def _finish_all(
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + 0.96 * (model.max_time or float("inf"))
     jobs = [
-        ((k, i), _finish_one, (c, t, inputs, points, prior, model.output_bound, deadline))
+        (
+            (k, i, cut),
+            _finish_one,
+            (c, t, inputs, points, prior, model.output_bound, cut, deadline),
+        )
         for k, t in enumerate(targets)
         for i, c in enumerate(_worth_finishing(result.fronts[k]))
+        # What the rows do not ask for may be what matters outside of them: then both forms stand.
+        for cut in ((True,) if t.extrapolation is None else (True, False))
     ]
-    finished: dict[tuple[int, int], Candidate | None] = {}
+    finished: dict[tuple[int, int, bool], Candidate | None] = {}
     try:
         # Few equations, or those of many rows, are quicker done here than sent elsewhere.
         here = len(jobs) < 4 or len(targets[0].train) > MANY_ROWS
@@ -271,6 +277,7 @@ def _finish_one(
     points: Array,
     prior: Prior,
     bound: float | None,
+    cut: bool,
     deadline: float,
 ) -> Candidate | None:
     from threadpoolctl import threadpool_limits
@@ -284,6 +291,7 @@ def _finish_one(
             points,
             prior,
             bounds=None if bound is None else (-bound, bound),
+            cut=cut,
             in_haste=time.time() > deadline or candidate.n_parameters > MANY_PARAMETERS,
         )
     if equation is None:

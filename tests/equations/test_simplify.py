@@ -81,3 +81,30 @@ def test_a_huge_coefficient_does_not_overflow():
     """A diverging fit once met (1e200 x)² and the whole search ended in an OverflowError."""
     expression = Expression.parse("2*(1e200*x)**2 + y", NAMES)
     assert gauge(expression) == expression
+
+
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("0.08*x1*(x2/(x1**2*x3))", "0.08*x2/(x1*x3)"),
+        ("0.5*x1*sqrt(x2)*(x3/(x3**2/(x1*(x2/sqrt(x2)))))", "0.5*x2*x1**2/x3"),
+        ("x1**2*x2**2", "(x1*x2)**2"),
+        ("sqrt(x1)*sqrt(x2)", "sqrt(x1*x2)"),
+        ("x1*(x1 + 1)/(2*x1 + 2)", "0.5*x1"),
+        ("(x1*x2/x3)*x3/x2", "x1"),
+    ],
+)
+def test_powers_of_equal_factors_are_collected(text, simple):
+    """The search finds a law, and its growth leaves factors that cancel."""
+    names = ("x1", "x2", "x3")
+    X = np.random.default_rng(0).uniform(0.5, 2.0, (50, 3))
+    found = simplify(Expression.parse(text, names), X)
+    expected = Expression.parse(simple, names)
+    assert found.n_parameters <= expected.n_parameters
+    np.testing.assert_allclose(found.evaluate(X), expected.evaluate(X), rtol=1e-12)
+
+
+def test_a_root_of_a_square_is_not_the_number_itself_where_it_is_negative():
+    X = np.linspace(-2, 2, 50)[:, None]
+    e = Expression.parse("sqrt(x**2)*2", ("x",))
+    np.testing.assert_allclose(simplify(e, X).evaluate(X), e.evaluate(X))

@@ -59,6 +59,7 @@ def finish(
     domain: Array,
     prior: Prior,
     bounds: tuple[float, float] | None = None,
+    cut: bool = True,
     in_haste: bool = False,
 ) -> Equation | None:
     """Bring a candidate to the user's coordinates; None if it is not safe there.
@@ -77,13 +78,15 @@ def finish(
         What must not appear.
     bounds : (low, high), optional
         What the output must not leave in the domain.
+    cut : bool
+        Drop the constants that the rows do not ask for.
     in_haste : bool
         The time is up: do without the slow steps.
     """
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
     ).canonical()
-    forms = (_polished(plain, train, domain, prior, in_haste), plain)
+    forms = (_polished(plain, train, domain, prior, cut, in_haste), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for e in forms:
         if _is_sound(e, domain, prior, bounds):
@@ -92,7 +95,7 @@ def finish(
 
 
 def _polished(
-    e: Expression, train: Sample, domain: Array, prior: Prior, in_haste: bool
+    e: Expression, train: Sample, domain: Array, prior: Prior, cut: bool, in_haste: bool
 ) -> Expression:
     """Simplify, fit and trim an equation, and give its constants the digits they deserve."""
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
@@ -101,8 +104,10 @@ def _polished(
         part = train.head(HASTY_ROWS)
         return readable(refit(e, part, domain, max_steps=5), part)
     part = train.head(TRIM_ROWS)
-    e = trim(refit(e, part, domain), part, domain, prior)
-    e = _multiplied_out(e, part, domain, prior)
+    e = refit(e, part, domain)
+    if cut:
+        e = trim(e, part, domain, prior)
+        e = _multiplied_out(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     # The constants are nearly right already; many rows need few steps.
     steps = 40 if len(train) <= TRIM_ROWS else 4

@@ -138,8 +138,9 @@ def expansions(expression: Expression) -> Iterator[Expression]:
 
 
 def _rewritings(expression: Expression) -> Iterator[Expression]:
-    for k in range(len(expression.nodes)):
-        for rule in (_inverse, _same_arguments, _expand):
+    # Factors are collected before anything is multiplied out, which hides that they are equal.
+    for rule in (_inverse, _same_arguments, _collect, _collect_grouped, _expand):
+        for k in range(len(expression.nodes)):
             rewritten = _rewrite(expression, k, rule)
             if rewritten is not None:
                 yield rewritten
@@ -210,6 +211,98 @@ def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, .
             )
             total = total.plus(product.scaled(v * w))
     return total
+
+
+PRODUCTS = {"mul": (1.0, 1.0), "div": (1.0, -1.0), "square": (2.0,), "sqrt": (0.5,)}
+"""Units that a product of powers is made of, with the exponent each gives to its arguments."""
+MOST_FACTORS = 40
+
+
+def _collect(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
+    """Collect the powers of equal factors: r·(q/(r²·e)) = q/(r·e)."""
+    return _collected(expression, k, builder, args, grouped=False)
+
+
+def _collect_grouped(
+    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
+) -> Sum | None:
+    """The same, with factors of equal exponents under one power: a²·b² = (a·b)²."""
+    return _collected(expression, k, builder, args, grouped=True)
+
+
+def _collected(
+    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...], grouped: bool
+) -> Sum | None:
+    unit = expression.nodes[k].unit
+    if unit.name not in PRODUCTS:
+        return None
+    powers: dict[Sum, float] = {}
+    coefficient = 1.0
+    stack = list(zip(args, PRODUCTS[unit.name], strict=True))
+    for _ in range(MOST_FACTORS):
+        if not stack:
+            break
+        s, p = stack.pop()
+        size = s.bias if s.is_constant else s.weights[0]
+        if size == 0.0 or (size < 0.0 and p != int(p)):
+            return None
+        try:
+            coefficient *= size**p
+        except OverflowError:
+            return None
+        if s.is_constant:
+            continue
+        s = s.scaled(1.0 / size)
+        inner = None
+        if len(s.sources) == 1 and s.bias == 0.0 and s.sources[0] >= len(builder.names):
+            inner = builder.nodes[s.sources[0] - len(builder.names)]
+        if inner is not None and inner.unit.name in PRODUCTS:
+            exponents = PRODUCTS[inner.unit.name]
+            stack += [(a, p * q) for a, q in zip(inner.args, exponents, strict=True)]
+        else:
+            s = s._replace(weights=(1.0, *s.weights[1:]))
+            powers[s] = powers.get(s, 0.0) + p
+    if stack or not math.isfinite(coefficient):
+        return None
+    above = _product(builder, {s: p for s, p in powers.items() if p > 0}, grouped)
+    below = _product(builder, {s: -p for s, p in powers.items() if p < 0}, grouped)
+    if above is None or below is None:
+        return None
+    return builder.apply(UNITS["div"], above, below).scaled(coefficient)
+
+
+def _product(builder: Builder, powers: dict[Sum, float], grouped: bool) -> Sum | None:
+    """The product of sums with exponents, whole or half; None for any other exponent."""
+    if grouped:
+        classes: dict[float, list[Sum]] = {}
+        for s, p in powers.items():
+            classes.setdefault(p, []).append(s)
+        factors = [(_chain(builder, group), p) for p, group in sorted(classes.items())]
+    else:
+        factors = list(powers.items())
+    result = []
+    for s, p in factors:
+        if 2.0 * p != int(2.0 * p) or p > 16.0:
+            return None
+        if p != int(p):
+            result.append(builder.apply(UNITS["sqrt"], s))
+        if p >= 1.0:
+            result.append(_whole_power(builder, s, int(p)))
+    return _chain(builder, result)
+
+
+def _chain(builder: Builder, factors: list[Sum]) -> Sum:
+    total = Sum(1.0)
+    for s in factors:
+        total = builder.apply(UNITS["mul"], total, s)
+    return total
+
+
+def _whole_power(builder: Builder, s: Sum, n: int) -> Sum:
+    if n == 1:
+        return s
+    half = builder.apply(UNITS["square"], _whole_power(builder, s, n // 2))
+    return builder.apply(UNITS["mul"], half, s) if n % 2 else half
 
 
 def _is_better(trial: Expression, current: Expression, prior: Prior | None) -> bool:

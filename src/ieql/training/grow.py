@@ -81,7 +81,7 @@ def grow(
         children.sort(key=progress, reverse=True)
         best, most = None, 0.0
         for number, child in enumerate(children):
-            if number < settings.trimmed:
+            if number < settings.trimmed or child.error < EXACT**2:
                 child = drop_unneeded(child, sample, task.prior)
             yield child
             if progress(child) > most:
