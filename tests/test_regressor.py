@@ -215,7 +215,10 @@ def test_data_that_cannot_be_learned_from(spoil, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"trainer": "fats"}, r"no trainer 'fats'; known are fast\. Did you mean 'fast'\?"),
+        (
+            {"trainer": "fats"},
+            r"no trainer 'fats'; known are fast, paper, published\. Did you mean 'fast'\?",
+        ),
         ({"selection": "V_in"}, r"no selection criterion 'V_in'; .* Did you mean 'V_int'\?"),
         ({"prior": "moto"}, r"'moto' is neither a preset .* Did you mean 'motor'\?"),
         ({"prior": {"unit": []}}, r"Unknown key 'unit' in the prior. Did you mean 'units'\?"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -133,11 +134,9 @@ def _first_phases(
 
 
 def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float) -> _Start:
-    from threadpoolctl import threadpool_limits
-
     trainer = Trainer(task, settings)
     model = trainer.start(seed)
-    with threadpool_limits(limits=1), np.errstate(all="ignore"):
+    with _one_thread(), np.errstate(all="ignore"):
         if settings.first_epochs == 0:
             trial = model.copy()
             began = time.time()
@@ -147,6 +146,15 @@ def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float
         trainer.train(model, settings.first_epochs, None, seed, deadline)
         seconds = (time.time() - began) / max(model.epoch, 1)
     return _Start(model if model.is_finite else None, seconds)
+
+
+def _one_thread() -> Any:
+    """One BLAS thread per process; with more, a sum may come out otherwise in its last digits."""
+    from threadpoolctl import threadpool_limits
+
+    # Only libraries that are loaded can be limited.
+    compile_kernels("ieql.training.steps")
+    return threadpool_limits(limits=1)
 
 
 def _plan(
@@ -181,12 +189,10 @@ def _second_phase(
     seed: int,
     deadline: float,
 ) -> _Find:
-    from threadpoolctl import threadpool_limits
-
     trainer = Trainer(task, settings)
     model = model.copy()
     strength = settings.strengths[number]
-    with threadpool_limits(limits=1), np.errstate(all="ignore"):
+    with _one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
             return _Find(None, diverged=True)

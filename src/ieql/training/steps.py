@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401 - numba's BLAS, loaded before its threads are limited
 from numba import types
 from numpy.typing import NDArray
 
