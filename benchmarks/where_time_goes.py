@@ -4,8 +4,9 @@
 
 A second thread looks two hundred times a second at what a fit in this process (one job) is doing.
 The innermost Python function tells whether it is in a kernel, in a function that does nothing but
-matrix products and factorisations, or in Python's own bookkeeping. Kernels and BLAS release the
-interpreter's lock, so they are seen as they are; long steps of Python are seen a little too rarely.
+matrix products and factorisations, or in Python's own bookkeeping. The interpreter's lock is handed
+over every tenth of a millisecond, else the watcher would mostly get it when a kernel releases it;
+even so it sees kernels too often. A profiler from outside (py-spy) is the judge.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = arguments.problems.split(",")
     compile_kernels()
+    sys.setswitchinterval(1e-4)
     watch = Watch()
     watch.start()
     began, seconds = time.time(), 0.0
