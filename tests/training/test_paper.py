@@ -33,7 +33,7 @@ def test_published_is_what_the_paper_says():
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(IeqlError, match="batch must be at least 1, it is 0"):
+    with pytest.raises(IeqlError, match="batch must be a whole number from 1 on, not 0"):
         replace(SMALL, batch=0).checked()
 
 

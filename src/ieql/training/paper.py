@@ -94,8 +94,8 @@ class PaperSettings:
                     f"{', '.join(names)}.{nearest(str(name), names)}"
                 )
         values = dict(trainer)
-        if "exponents" in values:
-            values["exponents"] = tuple(values["exponents"])
+        if isinstance(values.get("exponents"), list):
+            values["exponents"] = tuple(values["exponents"])  # as JSON gives it
         return cls(**values).checked()
 
     @property
@@ -105,15 +105,25 @@ class PaperSettings:
 
     def checked(self) -> PaperSettings:
         """These settings, or a sentence that says which of them makes no sense."""
-        for name in ("layers", "copies", "epochs", "n_strengths", "batch"):
-            if not getattr(self, name) >= 1:
-                raise IeqlError(f"{name} must be at least 1, it is {getattr(self, name)!r}.")
-        for name in ("first_epochs", "delta", "penalty_points"):
-            if not getattr(self, name) >= 0:
-                raise IeqlError(f"{name} must not be negative, it is {getattr(self, name)!r}.")
-        for name in ("rate", "bound"):
-            if not getattr(self, name) > 0:
-                raise IeqlError(f"{name} must be positive, it is {getattr(self, name)!r}.")
+        least = {
+            "layers": 1, "copies": 1, "epochs": 1, "n_strengths": 1, "batch": 1,
+            "first_epochs": 0, "penalty_points": 0,
+        }  # fmt: skip
+        for name, smallest in least.items():
+            value: Any = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < smallest:
+                raise IeqlError(f"{name} must be a whole number from {smallest} on, not {value!r}.")
+        for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+                raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
+        low_high: Any = self.exponents
+        if (
+            not isinstance(low_high, tuple)
+            or len(low_high) != 2
+            or not all(isinstance(k, int | float) and abs(k) < 300 for k in low_high)
+        ):
+            raise IeqlError(f"exponents must be two numbers, not {low_high!r}.")
         return self
 
 
