@@ -12,7 +12,7 @@ and the units' elementwise functions like best.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -166,10 +166,17 @@ class Network:
 
     # --- values and derivatives ----------------------------------------------------------------
 
-    def forward(self, W: Array, XT: Array, relax: float = 0.0) -> tuple[Array, Array]:
+    def forward(
+        self,
+        W: Array,
+        XT: Array,
+        relax: float = 0.0,
+        value: Callable[[Block, Array], Array] | None = None,
+    ) -> tuple[Array, Array]:
         """Values of all sources Y and of all arguments Z, each features × rows.
 
-        With ``relax > 0`` singular units are relaxed (`ieql.units.relaxed_value`).
+        With ``relax > 0`` singular units are relaxed (`ieql.units.relaxed_value`); `value` gives
+        the values of a block of units from Z in another way.
         """
         n = XT.shape[1]
         Y = np.empty((self.n_sources, n), dtype=XT.dtype)
@@ -182,7 +189,11 @@ class Network:
             ):
                 np.dot(W[rows, :count], Y[:count], out=Z[rows])
                 for block in blocks:
-                    Y[block.sources] = relaxed_value(block.unit, [Z[a] for a in block.args], relax)
+                    Y[block.sources] = (
+                        relaxed_value(block.unit, [Z[a] for a in block.args], relax)
+                        if value is None
+                        else value(block, Z)
+                    )
         return Y, Z
 
     def backward(self, W: Array, Z: Array, seed: Array, relax: float = 0.0) -> Array:

@@ -102,20 +102,12 @@ def _relaxed(block: Block, Z: Array, alpha: Array) -> tuple[list[Array], NDArray
 
 def forward(network: Network, W: Array, alpha: Array, XT: Array) -> tuple[Array, Array]:
     """Values of all sources Y and arguments Z (features × rows) with relaxed singular units."""
-    n = XT.shape[1]
-    Y = np.empty((network.n_sources, n), dtype=XT.dtype)
-    Z = np.empty((network.n_args, n), dtype=XT.dtype)
-    Y[0] = 1.0
-    Y[1 : 1 + len(network.names)] = XT
-    with np.errstate(all="ignore"):
-        for rows, count, blocks in zip(
-            network.layer_rows, network.visible, (*network.blocks, ()), strict=True
-        ):
-            np.dot(W[rows, :count], Y[:count], out=Z[rows])
-            for block in blocks:
-                args, inside = _relaxed(block, Z, alpha)
-                Y[block.sources] = np.where(inside, block.unit.value(*args), 0.0)
-    return Y, Z
+
+    def value(block: Block, Z: Array) -> Array:
+        args, inside = _relaxed(block, Z, alpha)
+        return np.where(inside, block.unit.value(*args), 0.0)
+
+    return network.forward(W, XT, value=value)
 
 
 @dataclass(frozen=True)
