@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive
 from ieql.training.grow import looks_like_noise
-from ieql.training.island import Finds, Settings, Training, constant, run_island
+from ieql.training.island import KINDS, Finds, Settings, Training, constant, run_island
 from ieql.training.task import EXACT, Task
 
 __all__ = ["Budget", "Result", "first_result", "in_parallel", "search"]
@@ -27,9 +28,10 @@ N_ISLANDS = 4
 """Fixed, so that the outcome does not depend on the number of processes."""
 LARGEST_ROUND = 6
 """Trainings per island in one round: short enough for a live front, long enough to be worth it."""
-GROWTH_AHEAD = 4
-LEAST_GROWTH, MOST_GROWTH = 0.5, 0.9
-"""Growth starts with so many hits, and never gets less or more than this share."""
+AHEAD = {"path": 1, "growth": 4, "law": 1}
+"""Hits that each kind of training starts with, ..."""
+LEAST = {"path": 0.1, "growth": 0.4, "law": 0.1}
+"""... and the share of the trainings that it gets in any case."""
 PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself, ..."""
 PATIENCE_AT_NOISE = 24
@@ -59,20 +61,28 @@ class Progress:
     accurate, and when an equally accurate one gets simpler."""
     since: int = 0
     """Number of trainings, of this target, when it fell last."""
-    n_trainings: int = 0
-    n_growths: int = 0
-    hits: tuple[int, int] = (0, 0)
-    """Equations that entered the front from paths, and from growth."""
+    done: Counter[str] = field(default_factory=Counter)
+    """Trainings of each kind, ..."""
+    hits: Counter[str] = field(default_factory=Counter)
+    """... and equations that entered the front from them."""
     at_noise: bool = False
     """Whether the residuals of the best equation look like noise."""
     exact: bool = False
 
     @property
-    def growth(self) -> float:
-        """Share of the next trainings that grow: by what has paid on this data set so far."""
-        paths = (1 + self.hits[0]) / (1 + self.n_trainings - self.n_growths)
-        growths = (GROWTH_AHEAD + self.hits[1]) / (1 + self.n_growths)
-        return min(max(growths / (growths + paths), LEAST_GROWTH), MOST_GROWTH)
+    def n_trainings(self) -> int:
+        """Number of trainings of all kinds."""
+        return self.done.total()
+
+    @property
+    def chances(self) -> tuple[float, float, float]:
+        """Shares of the kinds in the next trainings: by what has paid on this data set so far."""
+        rates = [(AHEAD[kind] + self.hits[kind]) / (1 + self.done[kind]) for kind in KINDS]
+        rest = 1.0 - sum(LEAST.values())
+        path, growth, law = (
+            LEAST[kind] + rest * rate / sum(rates) for kind, rate in zip(KINDS, rates, strict=True)
+        )
+        return path, growth, law
 
 
 @dataclass
@@ -208,7 +218,7 @@ def _plan(number: int, progress: Sequence[Progress], budget: Budget, seed: int) 
     for k in range(number, last):
         for target, so_far in enumerate(progress):
             island = k % N_ISLANDS
-            training = Training(target, island, (seed, target, k), so_far.growth)
+            training = Training(target, island, (seed, target, k), so_far.chances)
             rounds.setdefault((target, island), []).append(training)
     return rounds
 
@@ -250,16 +260,12 @@ def _run_round(
             for candidate in found.candidates:
                 archive.add(candidate)
             result.n_trainings += found.n_trainings
-            progress.n_trainings += found.n_trainings
-            progress.n_growths += found.n_growths
+            progress.done.update(found.done)
             result.largest[target] = max(result.largest[target], found.largest)
         for (target, _), found in sorted(finds.items()):
             front = {id(c) for c in result.archives[target].front}
-            paths, growths = result.progress[target].hits
-            for candidate, grown in zip(found.candidates, found.grown, strict=True):
-                paths += id(candidate) in front and not grown
-                growths += id(candidate) in front and grown
-            result.progress[target].hits = paths, growths
+            for candidate, kind in zip(found.candidates, found.kinds, strict=True):
+                result.progress[target].hits[kind] += id(candidate) in front
 
 
 def in_parallel(

@@ -202,7 +202,7 @@ def _second_phase(
 
 def _merge(result: Result, target: int, find: _Find) -> None:
     result.n_trainings += 1
-    result.progress[target].n_trainings += 1
+    result.progress[target].done["sweep"] += 1
     result.largest[target] = max(result.largest[target], find.complexity)
     if find.candidate is not None:
         result.archives[target].add(find.candidate)

@@ -30,6 +30,10 @@ def parse(text, custom=None):
         "sqrt(x + 1)",
         "sqrt(x**2)",  # touches the edge, where a root is still finite
         "log(1/(x**2 + 1))",
+        # A denominator from 0.1 to half a billion: far from zero where it is small, too. Once,
+        # with the largest value as the measure, no Planck law ever reached the front.
+        "1/(exp(10*x + 10.1) - 1)",
+        "log(exp(9*x + 9.3) - 1)",
     ],
 )
 def test_safe(text):
@@ -44,6 +48,8 @@ def test_safe(text):
         ("log(x + 0.5)", "the argument is negative at some points"),
         ("log(x**2)", "the argument comes close to zero"),
         ("1/(x**2)", "the denominator comes close to zero"),
+        ("1/(exp(10*x + 9.98) - 1)", "the denominator changes its sign, if only just"),
+        ("1/exp(20*x)**2", "the denominator comes very close to zero beside its usual value"),
         ("sqrt(x)", "the argument is negative at some points"),
         ("exp(1000*x)", "the value overflows"),
         ("1/(1 + 0*x) + log(0.001 + exp(-20*x - 20))*0 + 1/(y - 0.9)", "one bad unit is enough"),

@@ -388,7 +388,7 @@ def _residuals(y: Row, root: Row, start: int, m: int, work: Work) -> float:
 
 
 @loose
-def _gram(J: Matrix, r: Row, m: int, A: Matrix, g: Row) -> None:
+def gram(J: Matrix, r: Row, m: int, A: Matrix, g: Row) -> None:
     """Add J Jᵀ to the lower triangle of A and J r to g, two by two rows at a time."""
     p = len(g)
     for a in range(0, p, 2):
@@ -452,7 +452,7 @@ def _sweep(
         _outside(work.Z, task.guarded, 0.0, m, bad)
         if len(g):
             _backward(code, theta, task, work, m)
-            _gram(work.J, work.residual, m, A, g)
+            gram(work.J, work.residual, m, A, g)
     for a in range(len(g)):
         for b in range(a):
             A[b, a] = A[a, b]
@@ -475,7 +475,7 @@ def _visit(
 
 
 @loose
-def _solve(A: Matrix, g: Row, damping: float, L: Matrix, step: Row) -> bool:
+def solve(A: Matrix, g: Row, damping: float, L: Matrix, step: Row) -> bool:
     """Solve (A + damping · diag A) step = g by Cholesky; False where it is not positive definite.
 
     A is scaled to a unit diagonal first, so that the units of the constants do not matter.
@@ -578,7 +578,7 @@ def fit(
             return theta, error, n_steps, False, A, g
         n_steps += 1
         new, blocked = np.inf, False
-        if _solve(A, g, damping, L, step):
+        if solve(A, g, damping, L, step):
             for j in range(p):
                 trial[free[j]] = theta[free[j]] + step[j]
             limit = error * (1.0 + max(tol, 0.0))

@@ -30,22 +30,25 @@ Indices = NDArray[np.int64]
 _NO_INDICES = np.empty(0, np.int64)
 
 
-def compile_kernels(module: str = "ieql.equations.kernels") -> bool:
+def compile_kernels(*modules: str) -> bool:
     """Load compiled kernels, once per installation compiling them; True if that was needed.
 
     The compiled code is kept beside the sources, where other processes find it. Compiling takes
-    some fifteen seconds, about which a first user deserves a word: it goes to the error stream.
+    some twenty seconds, about which a first user deserves a word: it goes to the error stream.
     """
-    if module in sys.modules:
-        return False
-    _, part, name = module.split(".")
-    beside = Path(__file__).parents[1] / part / "__pycache__"
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or beside)
-    first = not any(folder.rglob(f"{name}.*.nbi"))
-    if first:
-        print("Compiling the kernels, once; this takes about 15 seconds.", file=sys.stderr)
-    import_module(module)
-    return first
+    package = Path(__file__).parents[1]
+    missing = []
+    for module in modules:
+        _, part, name = module.split(".")
+        beside = package / part / "__pycache__"
+        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or beside)
+        if module not in sys.modules and not any(folder.rglob(f"{name}.*.nbi")):
+            missing.append(module)
+    if missing:
+        print("Compiling the kernels, once; this takes about 20 seconds.", file=sys.stderr)
+    for module in modules:
+        import_module(module)
+    return bool(missing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,13 @@ __all__ = ["is_safe", "positive_denominators", "worst_points"]
 
 Array = NDArray[np.float64]
 MARGIN = 1e-4
-"""A logarithm's argument or a denominator must stay this part of its largest value above zero.
+"""A logarithm's argument or a denominator must stay this part of its largest value above zero, ...
 
 Alike for the edges of other domains: a part of the distance from the edge to the farthest value.
 """
+LOCAL_MARGIN, LOCAL = 1e-3, 0.1
+"""... or this part of the value below which a tenth of the points lie: exp(z) - 1 is safe from 0.1
+on, even where it reaches a million."""
 
 
 def is_safe(
@@ -53,16 +56,51 @@ def is_safe(
     if not singular:
         return True
     lows, highs = program.argument_ranges(XT)
-    return all(_is_inside(lows[k], highs[k], *domain) for k, domain in singular)
+    close = []
+    for k, domain in singular:
+        if not _is_inside(lows[k], highs[k], domain):
+            return False
+        if not _keeps_away(lows[k], highs[k], domain, MARGIN, lows[k], highs[k]):
+            close.append((k, domain))
+    if not close:
+        return True
+    values = [z for args in expression.arguments(XT.T) for z in args]
+    return all(
+        _keeps_away(lows[k], highs[k], domain, LOCAL_MARGIN, *_near(values[k]))
+        for k, domain in close
+    )
 
 
-def _is_inside(least: float, greatest: float, low: float, high: float, closed: bool) -> bool:
-    """Whether a range lies in a domain, away from its edges unless it is closed; NaN does not."""
-    if closed:
-        return bool(low <= least and greatest < high)
-    above = low == -math.inf or least - low > MARGIN * (greatest - low)
-    below = high == math.inf or high - greatest > MARGIN * (high - least)
-    return bool(least <= greatest and above and below)
+def _near(z: Array) -> tuple[float, float]:
+    """Values between which all points lie but for a tenth at each end, the upper one first."""
+    low, high = np.quantile(z, [LOCAL, 1.0 - LOCAL])
+    return float(high), float(low)
+
+
+def _is_inside(least: float, greatest: float, domain: tuple[float, float, bool]) -> bool:
+    """Whether a range lies in a domain; NaN does not."""
+    low, high, closed = domain
+    return bool(low <= least <= greatest < high if closed else low < least <= greatest < high)
+
+
+def _keeps_away(
+    least: float,
+    greatest: float,
+    domain: tuple[float, float, bool],
+    margin: float,
+    below: float,
+    above: float,
+) -> bool:
+    """Whether a range keeps away from the edges of a domain that do not belong to it.
+
+    The distance is measured by that of the value `above` from the lower edge, and of `below` from
+    the upper one.
+    """
+    low, high, closed = domain
+    return closed or bool(
+        (low == -math.inf or least - low > margin * (above - low))
+        and (high == math.inf or high - greatest > margin * (high - below))
+    )
 
 
 def _sum_domains(expression: Expression) -> list[tuple[float, float, bool] | None]:

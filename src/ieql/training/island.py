@@ -19,6 +19,7 @@ from ieql.selection import Candidate
 from ieql.training.archive import Archive, knees
 from ieql.training.eliminate import EliminationSettings, State, eliminate, fitted
 from ieql.training.grow import GrowSettings, grow
+from ieql.training.laws import LawSettings, laws, shapes
 from ieql.training.path import (
     PathSettings,
     cut,
@@ -29,7 +30,7 @@ from ieql.training.path import (
 )
 from ieql.training.task import EXACT, Task
 
-__all__ = ["Finds", "Found", "Settings", "Training", "constant", "run_island", "train"]
+__all__ = ["KINDS", "Finds", "Found", "Settings", "Training", "constant", "run_island", "train"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Settings:
     path: PathSettings = field(default_factory=PathSettings)
     elimination: EliminationSettings = field(default_factory=EliminationSettings)
     grow: GrowSettings = field(default_factory=GrowSettings)
+    laws: LawSettings = field(default_factory=LawSettings)
     rows: int = 800
     """Rows for elimination."""
     strict_steps: int = 10
@@ -55,6 +57,10 @@ class Settings:
     """A path whose first sparse error is this many times the best one is given up."""
 
 
+KINDS = ("path", "growth", "law")
+"""Kinds of training: a dense network cut down, an equation grown, a law looked for."""
+
+
 @dataclass(frozen=True)
 class Training:
     """One training: which target, which island, and what fixes it."""
@@ -62,8 +68,8 @@ class Training:
     target: int
     island: int
     seed: tuple[int, ...]
-    growth: float = 0.8
-    """Chance that it grows an equation of the archive; else it is a path."""
+    chances: tuple[float, float, float] = (0.2, 0.7, 0.1)
+    """Of the kinds, in the order of `KINDS`."""
 
 
 def constant(task: Task) -> Candidate | None:
@@ -78,13 +84,17 @@ class Finds:
 
     candidates: list[Candidate]
     """What entered the island's archive."""
-    grown: list[bool] = field(default_factory=list)
-    """For each of them whether it was grown; the others come from paths."""
-    n_trainings: int = 0
-    n_growths: int = 0
-    """How many of the trainings were growths."""
+    kinds: list[str] = field(default_factory=list)
+    """The kind of training that each of them comes from."""
+    done: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    """How many trainings of each kind were done."""
     largest: float = 0.0
     """Complexity of the most complex equation met: the scale for the selection criteria."""
+
+    @property
+    def n_trainings(self) -> int:
+        """Number of trainings of all kinds."""
+        return sum(self.done.values())
 
 
 def run_island(
@@ -121,16 +131,23 @@ def _run_training(
     finds: Finds,
 ) -> None:
     rng = np.random.default_rng(training.seed)
-    grown = bool(rng.random() < training.growth)
-    for found in train(task, archive, rng, settings, grown):
+    kind = _kind(task, training, archive, rng)
+    for found in train(task, archive, rng, settings, kind):
         finds.largest = max(finds.largest, found.complexity)
         if found.candidate is not None and archive.add(found.candidate):
             finds.candidates.append(found.candidate)
-            finds.grown.append(grown)
+            finds.kinds.append(kind)
         if time.time() > deadline:
             return
-    finds.n_trainings += 1
-    finds.n_growths += grown
+    finds.done[kind] += 1
+
+
+def _kind(task: Task, training: Training, archive: Archive, rng: np.random.Generator) -> str:
+    """Draw the kind of a training; the first of all is growth, which finds most the soonest."""
+    kind = str(rng.choice(KINDS, p=training.chances))
+    if kind == "law" and (len(archive) <= 1 or not shapes(task.prior)):
+        return "growth"
+    return kind
 
 
 @dataclass(frozen=True)
@@ -142,16 +159,17 @@ class Found:
 
 
 def train(
-    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings, grown: bool
+    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings, kind: str
 ) -> Iterator[Found]:
-    """One training, growth or path, a pure function of its arguments and the state of `rng`.
+    """One training of one of `KINDS`, a pure function of its arguments and the state of `rng`.
 
     Yields what is found as it is found; candidates are safe in the domain and permitted.
     """
-    if grown:
-        states = grow(task, archive, rng, settings.grow)
-    else:
-        states = path(task, archive, rng, settings)
+    states = {
+        "law": lambda: laws(task, archive, rng, settings.laws),
+        "growth": lambda: grow(task, archive, rng, settings.grow),
+        "path": lambda: path(task, archive, rng, settings),
+    }[kind]()
     final = task.train.draw(settings.final_rows, rng)
     for state in states:
         if state is None:
