@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.text import MAX_CHARACTERS
 from ieql.errors import IeqlError
+from ieql.export.names import printable
 
 __all__ = ["latex", "latex_name"]
 
@@ -91,7 +92,7 @@ def latex_name(name: str) -> str:
 
 def _upright(name: str) -> str:
     plain = re.sub(r"\s", " ", name)
-    return rf"\mathrm{{{''.join(SPECIAL.get(c, c) for c in plain)}}}"
+    return rf"\mathrm{{{''.join(SPECIAL.get(c) or printable(c) for c in plain)}}}"
 
 
 def _names(names: tuple[str, ...]) -> list[str]:

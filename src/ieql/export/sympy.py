@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from typing import Any
@@ -13,7 +14,7 @@ def sympy_text(form: Any, digits: int | None = None) -> str:
     """Text of a SymPy form that ``sympy.sympify`` turns into that form again.
 
     It reads like the equation where all names are plain words. A name that SymPy would read as
-    something else (``n [1/min]``, ``I``, ``lambda``) is never written bare: then the text is that
+    something else (``n [1/min]``, ``I``, ``print``) is never written bare: then the text is that
     of ``sympy.srepr``, in which names are quoted.
 
     Parameters
@@ -53,4 +54,5 @@ def _is_plain(name: str) -> bool:
         re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) is not None
         and not keyword.iskeyword(name)
         and not hasattr(sympy, name)
+        and not hasattr(builtins, name)
     )
