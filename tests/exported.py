@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from hypothesis import Phase, given, settings
 
+from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
-from strategies import expressions
+from ieql.units import UNITS
 
 __all__ = ["HOSTILE", "drawn", "edges", "random_points", "rounding"]
 
@@ -76,17 +76,37 @@ def random_points(n_inputs: int, n: int = 200) -> np.ndarray:
     return rng.normal(size=(n, n_inputs)) * size
 
 
-def drawn(n: int) -> list[Expression]:
-    """Random expressions, many at once: a compiler is started once for all of them."""
+def drawn(n: int, n_inputs: int = 3) -> list[Expression]:
+    """Random expressions in which every unit matters, with 3 to 10 units, some of them shared.
+
+    Those of `strategies.expressions` are mostly short, as Hypothesis likes them; and here a
+    compiler is started once for all of them.
+    """
+    rng = np.random.default_rng(1)
     found: list[Expression] = []
-
-    @settings(max_examples=n, phases=[Phase.generate], database=None)
-    @given(expressions())
-    def collect(expression: Expression) -> None:
-        found.append(expression)
-
-    collect()
+    while len(found) < n:
+        builder = Builder(tuple(f"x{i + 1}" for i in range(n_inputs)))
+        pool = [builder.input(i) for i in range(n_inputs)]
+        for name in rng.choice(list(UNITS), rng.integers(3, 11)):
+            args = [_random_sum(rng, pool) for _ in range(UNITS[name].arity)]
+            pool.append(builder.apply(UNITS[name], *args))
+        outputs = [part.scaled(_constant(rng)) for part in pool[n_inputs:]]
+        expression = builder.expression(Sum.total([Sum(_constant(rng)), *outputs]))
+        if len(expression.nodes) >= 3 and np.all(np.isfinite(expression.constants())):
+            found.append(expression)
     return found
+
+
+def _random_sum(rng: np.random.Generator, pool: list[Sum]) -> Sum:
+    chosen = rng.choice(len(pool), rng.integers(1, 3), replace=False)
+    parts = [pool[i].scaled(_constant(rng)) for i in chosen]
+    return Sum.total([Sum(rng.choice([0.0, _constant(rng)])), *parts])
+
+
+def _constant(rng: np.random.Generator) -> float:
+    """Often 1 or another small whole number, seldom very large or small."""
+    special = rng.choice([1.0, -1.0, 2.0, 1e-5, 1e5])
+    return float(special if rng.random() < 0.5 else rng.normal())
 
 
 def rounding(

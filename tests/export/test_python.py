@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from exported import HOSTILE, edges, random_points
+from exported import HOSTILE, drawn, edges, random_points
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError
 from ieql.export.python import RESERVED, python_code
@@ -92,7 +92,16 @@ def test_undefined_is_nan_and_never_a_warning():
 
 @settings(max_examples=200)
 @given(expressions())
-def test_random_expressions_digit_by_digit(expression):
+def test_small_expressions_digit_by_digit(expression):
+    agreement(expression)
+
+
+def test_larger_expressions_digit_by_digit():
+    for expression in drawn(300):
+        agreement(expression)
+
+
+def agreement(expression):
     X = np.vstack([edges(3)[::20], random_points(3, 50)])
     found = exported(expression)(*columns(expression, X))
     expected = expression.evaluate(X)[:, 0]
