@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sympy
 from typer.testing import CliRunner
 
 from ieql.cli import app, column_names, default_folder, read_domain
@@ -144,11 +145,17 @@ class StandIn:
         return found if len(self.target_names_) == 1 else np.stack([found, found], axis=1)
 
     def sympy(self, index=None):
-        forms = [f"sympy {name} {index}" for name in self.target_names_]
+        forms = [sympy.Symbol(f"{name}_{index}") * 0.12345 for name in self.target_names_]
         return forms[0] if len(forms) == 1 else forms
 
-    def latex(self, index=None):
-        return f"latex {index}"
+    def latex(self, index=None, precision=4):
+        return f"latex {index} {precision}"
+
+    def c(self, index=None, real="double"):
+        return f"C {index} {real}\n"
+
+    def python(self, index=None):
+        return f"Python {index}\n"
 
 
 @pytest.fixture
@@ -216,7 +223,7 @@ def test_several_targets(stand_in, how):
     assert "  torque = 2*speed\n  power = 2*speed\n" in result.stdout
     assert ieql("predict", "run", "data.csv").stdout.startswith("torque,power\n0.0,0.0\n")
     assert ieql("export", "run").stdout == "2*speed\n2*speed\n"
-    assert ieql("export", "run", "--format", "sympy", "--index", 2).stdout == "sympy power 2\n"
+    assert ieql("export", "run", "--format", "sympy", "--index", 2).stdout == "0.12345*power_2\n"
 
 
 def test_fit_does_not_replace_a_run_unasked(stand_in):
@@ -288,12 +295,38 @@ def test_a_warning_is_a_plain_line_beside_the_predictions(run):
     assert result.stderr == "Warning: 2 rows lie outside the domain.\n"
 
 
+def exported(run, format, *options):
+    result = ieql("export", run, "--format", format, *options)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
 def test_export(run):
     assert ieql("export", run).stdout == "2*speed\n"
     assert ieql("export", run, "--index", 0).stdout == "4.25\n"
-    assert ieql("export", run, "--format", "sympy").stdout == "sympy torque None\n"
-    assert ieql("export", run, "--format", "latex", "--index", 1).stdout == "latex 1\n"
+    assert exported(run, "text", "--index", 0, "--digits", 2) == "4.2\n"
+    assert exported(run, "sympy") == "0.12345*torque_None\n"
+    assert exported(run, "sympy", "--digits", 2) == "0.12*torque_None\n"
+    assert exported(run, "latex", "--index", 1) == "latex 1 4\n"
+    assert exported(run, "latex", "--digits", 7) == "latex None 7\n"
+    assert exported(run, "c") == "C None double\n"
+    assert exported(run, "c", "--real", "float", "--index", 1) == "C 1 float\n"
+    assert exported(run, "python", "--index", 1) == "Python 1\n"
+
+
+@pytest.mark.parametrize("format", ["text", "c", "python", "sympy", "latex"])
+def test_export_to_a_file(run, format):
+    assert exported(run, format, "--out", "equation") == ""
+    assert Path("equation").read_text(encoding="utf-8") == exported(run, format)
+
+
+def test_wrong_export(run):
     assert "no equation 7" in failure("export", run, "--index", 7)
+    assert "no equation 7" in failure("export", run, "--index", 7, "--format", "c")
+    assert "--real is for --format c" in failure("export", run, "--real", "float")
+    assert "all digits" in failure("export", run, "--format", "c", "--digits", 3)
+    assert "all digits" in failure("export", run, "--format", "python", "--digits", 3)
+    assert "Cannot write 'no/where.c'" in failure("export", run, "--out", "no/where.c")
 
 
 # --- wrong use -----------------------------------------------------------------------------------
@@ -329,6 +362,8 @@ def test_a_run_cut_short(stand_in):
         ["fit", "data.csv"],
         ["fit", "data.csv", "--target", "y", "--time", "soon"],
         ["export", "run", "--format", "cobol"],
+        ["export", "run", "--format", "c", "--real", "half"],
+        ["export", "run", "--digits", "0"],
         ["dance"],
     ],
 )
@@ -382,4 +417,10 @@ def test_from_csv_to_predictions(tmp_path, monkeypatch):
     assert (predicted.exit_code, predicted.output) == (0, "")
     np.testing.assert_allclose(pd.read_csv("out.csv")["torque"], frame["torque"], rtol=1e-6)
     for format in ("text", "sympy", "latex"):
-        assert "speed" in ieql("export", "run", "--format", format).stdout
+        assert "speed" in exported("run", format)
+    assert "double ieql_torque(double speed)\n{" in exported("run", "c")
+    module = {}
+    exec(exported("run", "python"), module)
+    np.testing.assert_allclose(module["torque"](frame["speed"]), frame["torque"], rtol=1e-6)
+    form = sympy.sympify(exported("run", "sympy"))
+    assert float(form.subs("speed", 2)) == pytest.approx(7, rel=1e-6)

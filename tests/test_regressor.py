@@ -136,6 +136,9 @@ def test_several_outputs_have_an_equation_each():
     assert model.predict(X).shape == Y.shape
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-6)
     assert len(model.sympy()) == len(model.latex()) == 2
+    assert "double ieql_first(" in model.c()
+    assert "double ieql_second(double x2)" in model.c()
+    assert "def model_second(x2):" in model.python(name="model")
 
     # The rows of the table are counted through: the last one belongs to the second output.
     first, last = model.predict(X, index=0), model.predict(X, index=len(table) - 1)
@@ -350,10 +353,24 @@ def test_latex_and_sympy(model):
     assert all(abs(c) < 1e-6 for c in sympy.Poly(difference, x0, x1).coeffs())
     assert "x_{0}" in model.latex()
     assert len(model.latex(precision=2)) <= len(model.latex(precision=12))
+    assert model.latex(substitutions=True) == model.latex()  # too short to have parts
+
+
+def test_c_and_python(model):
+    assert "double ieql_y(double x0, double x1)" in model.c()
+    assert "float loss(float x0, float x1)" in model.c(real="float", name="loss")
+    assert "double ieql_y(void)" in model.c(index=0)
+    assert "x0: column 'x0', from " in model.c()
+    module = {}
+    exec(model.python(name="loss"), module)
+    X, _ = rows()
+    np.testing.assert_array_equal(module["loss"](X[:, 0], X[:, 1]), model.predict(X))
+    with pytest.raises(IeqlError, match="There is no equation 99"):
+        model.c(index=99)
 
 
 def test_an_unfitted_model_says_so():
-    for use in ("equations_", "sympy", "latex", "expression"):
+    for use in ("equations_", "sympy", "latex", "c", "python", "expression"):
         with pytest.raises(NotFittedError):
             getattr(quick(), use)()
 

@@ -142,6 +142,14 @@ def test_the_derivative_of_a_quotient_survives_small_numbers():
     assert UNITS["div"].derivative(1, np.array([1e-300]), tiny) == pytest.approx(-1e100)
 
 
+@every_unit
+def test_the_python_template_computes_the_same(row):
+    args = points(row, [*GRID, math.inf, -math.inf, math.nan])
+    with np.errstate(all="ignore"):
+        found = eval(row.python.format("a", "b"), {"np": np, "a": args[0], "b": args[-1]})
+    np.testing.assert_array_equal(found, row(*args))
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_the_c_templates_compute_the_same(tmp_path):
     """All templates in one program, run on the grid with edges, infinities and NaN."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ieql.console import front_table, names_in
+from ieql.console import front_table, names_in, rounded
 from ieql.errors import IeqlError, nearest
 from ieql.runs import RunFolder
 
@@ -44,8 +44,17 @@ class Format(StrEnum):
     """What ``ieql export`` can write."""
 
     text = "text"
+    c = "c"
+    python = "python"
     sympy = "sympy"
     latex = "latex"
+
+
+class Real(StrEnum):
+    """The numbers that exported C may reckon with."""
+
+    double = "double"
+    float = "float"
 
 
 def _examples(*lines: str) -> str:
@@ -253,22 +262,80 @@ def predict(
         raise IeqlError(f"Cannot write {str(out)!r}: {error.strerror or error}.") from error
 
 
-@app.command(epilog=_examples("ieql export runs/torque --format latex --index 3"))
+@app.command(
+    epilog=_examples(
+        "ieql export runs/torque --format latex --index 3",
+        "ieql export runs/torque --format c --real float --out torque.c",
+    )
+)
 @_plain_speech()
 def export(
     run: Run,
     format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
     index: Index = None,
+    real: Annotated[
+        Real | None, typer.Option(help="Type of all numbers, for C.  [default: double]")
+    ] = None,
+    digits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=17,
+            help="Significant digits, for text, sympy and latex.  [default: all; latex: 4]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File to write.  [default: standard output]"),
+    ] = None,
 ) -> None:
-    """Print the selected equation, or another of the front, in another notation."""
+    """Print the selected equation, or another of the front, in another notation.
+
+    C and Python hold one function per target; with --index the other targets keep their selected
+    equation.
+    """
+    if real is not None and format is not Format.c:
+        raise IeqlError(f"--real is for --format c; {format} has one kind of number.")
+    if digits is not None and format in (Format.c, Format.python):
+        raise IeqlError(f"--digits is for the reader; {format} is written with all digits.")
     model = _load(run)
-    equations = _selected(model, index)
-    if format is not Format.text:
-        found: Any = model.sympy(index) if format is Format.sympy else model.latex(index)
-        forms = found if isinstance(found, list) else [found]  # one per target
-        pairs = zip(model.target_names_, forms, strict=True)
-        equations = {name: str(form) for name, form in pairs if name in equations}
-    typer.echo("\n".join(equations.values()))
+    chosen = _selected(model, index)
+    if format is Format.c:
+        text = model.c(index, real=real or Real.double)
+    elif format is Format.python:
+        text = model.python(index)
+    else:
+        text = "\n".join(_written(model, chosen, format, index, digits)) + "\n"
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise IeqlError(f"Cannot write {str(out)!r}: {error.strerror or error}.") from error
+
+
+def _written(
+    model: IEQLRegressor,
+    equations: dict[str, str],
+    format: Format,
+    index: int | None,
+    digits: int | None,
+) -> list[str]:
+    """Return each equation for the reader, one per target in `equations`."""
+    if format is Format.text:
+        return [e if digits is None else rounded(e, digits) for e in equations.values()]
+    found: Any = (
+        model.sympy(index) if format is Format.sympy else model.latex(index, precision=digits or 4)
+    )
+    forms = found if isinstance(found, list) else [found]  # one per target
+    if format is Format.sympy:
+        from ieql.export.sympy import sympy_text
+
+        forms = [sympy_text(form, digits) for form in forms]
+    pairs = zip(model.target_names_, forms, strict=True)
+    return [form for name, form in pairs if name in equations]
 
 
 # --- what the options mean -----------------------------------------------------------------------

@@ -25,6 +25,7 @@ from ieql.table import MIN_ROWS, check_table, constant_columns
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ieql.export.functions import Equation
     from ieql.training.paper import PaperSettings
 
 __all__ = ["IEQLRegressor"]
@@ -372,20 +373,56 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def sympy(self, index: int | None = None) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs)."""
-        check_is_fitted(self, "fronts_")
-        forms = [self.expression(row, k).to_sympy() for k, row in enumerate(self._rows_of(index))]
+        forms = [e.expression.to_sympy() for e in self._equations(index)]
         return forms[0] if len(forms) == 1 else forms
 
-    def latex(self, index: int | None = None, precision: int = 4) -> Any:
-        """LaTeX of the selected equation (a list if there are several outputs)."""
+    def latex(
+        self, index: int | None = None, precision: int = 4, substitutions: bool = False
+    ) -> Any:
+        """LaTeX of the selected equation (a list if there are several outputs).
+
+        With `substitutions`, parts that come more than once get a name and a line of their own.
+        """
         from ieql.export.latex import latex
 
-        check_is_fitted(self, "fronts_")
         forms = [
-            latex(self.expression(row, k), precision=precision)
-            for k, row in enumerate(self._rows_of(index))
+            latex(e.expression, precision=precision, substitutions=substitutions)
+            for e in self._equations(index)
         ]
         return forms[0] if len(forms) == 1 else forms
+
+    def c(self, index: int | None = None, real: str = "double", name: str | None = None) -> str:
+        """C99 source of the selected equation, one function per output.
+
+        Parameters
+        ----------
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        real : {"double", "float"}, default "double"
+            Type of all numbers.
+        name : str, optional
+            Name of the function; with several outputs, what goes before the names of the targets.
+        """
+        from ieql.export.c import c_code
+
+        return c_code(self._equations(index), real=real, name=name, domain=self.domain_)
+
+    def python(self, index: int | None = None, name: str | None = None) -> str:
+        """Python module of the selected equation, with one function per output; it needs NumPy.
+
+        Parameters are those of `c`.
+        """
+        from ieql.export.python import python_code
+
+        return python_code(self._equations(index), name=name, domain=self.domain_)
+
+    def _equations(self, index: int | None) -> list[Equation]:
+        """Return target and expression of each output, in the rows that `index` means."""
+        from ieql.export.functions import Equation
+
+        check_is_fitted(self, "fronts_")
+        rows = zip(self.target_names_, self._rows_of(index), strict=True)
+        return [Equation(name, self.expression(row, k)) for k, (name, row) in enumerate(rows)]
 
     # --- files ---------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """The table of atomic units (paper, section "Architecture of the iEQL").
 
 One row per unit holds everything the rest of the package needs to know of it: value, derivatives,
-domain of each argument, complexity factor, and its form in SymPy, LaTeX, C and interval arithmetic.
+domain of each argument, complexity factor, and its form in SymPy, LaTeX, C, Python and interval
+arithmetic.
 A test evaluates all columns on a grid with edge values, so that they cannot drift apart.
 
 What is printed is what is computed: no unit is protected. Where a unit is undefined its value is
@@ -57,8 +58,9 @@ class Unit:
         Complexity factor :math:`c_u` when the prior does not say otherwise.
     sympy : callable, optional
         Builds the SymPy form from SymPy arguments; default: an undefined function of that name.
-    latex, c : str, optional
-        Templates with ``{0}`` and ``{1}`` for the arguments.
+    latex, c, python : str, optional
+        Templates with ``{0}`` and ``{1}`` for the arguments: C with ``math.h`` and for doubles,
+        Python with NumPy as ``np``.
     interval : callable, optional
         Maps intervals of the arguments to an interval that holds all values, or None where the
         unit may be undefined. Default: nothing is known (all real numbers).
@@ -80,6 +82,7 @@ class Unit:
     latex: str | None = None
     c: str | None = None
     interval: Callable[..., Interval | None] | None = None
+    python: str | None = None
     code: int = field(default=CUSTOM_CODE, repr=False)
     """Opcode of the compiled kernel; user-defined units have none and run in NumPy."""
 
@@ -267,7 +270,7 @@ def _probe(unit: Unit) -> None:
     cost: object = unit.cost
     if not (isinstance(cost, Real) and math.isfinite(cost) and float(cost) > 0):
         raise IeqlError(f"Unit {name!r} has the cost {cost!r}; a cost is a positive number.")
-    for language in ("latex", "c"):
+    for language in ("latex", "c", "python"):
         _probe_template(unit, language)
     args = _probe_points(unit)
     value = _probe_call(unit, "value", unit.value, args)
@@ -438,6 +441,7 @@ _TABLE = (
         sympy=lambda z: z,
         latex="{0}",
         c="({0})",
+        python="+({0})",
         interval=lambda x: x,
         code=0,
     ),
@@ -448,6 +452,7 @@ _TABLE = (
         sympy=_sympy("cos"),
         latex=r"\cos\left({0}\right)",
         c="cos({0})",
+        python="np.cos({0})",
         interval=_cos_interval,
         code=1,
     ),
@@ -458,6 +463,7 @@ _TABLE = (
         sympy=_sympy("sin"),
         latex=r"\sin\left({0}\right)",
         c="sin({0})",
+        python="np.sin({0})",
         interval=_sin_interval,
         code=2,
     ),
@@ -468,6 +474,7 @@ _TABLE = (
         sympy=_sympy("exp"),
         latex=r"\exp\left({0}\right)",
         c="exp({0})",
+        python="np.exp({0})",
         interval=_exp_interval,
         code=3,
     ),
@@ -479,6 +486,7 @@ _TABLE = (
         sympy=_sympy("log"),
         latex=r"\log\left({0}\right)",
         c="(({0}) > 0.0 ? log({0}) : NAN)",
+        python="np.log(np.where({0} > 0, {0}, np.nan))",
         interval=_log_interval,
         code=4,
     ),
@@ -490,6 +498,7 @@ _TABLE = (
         sympy=_sympy("sqrt"),
         latex=r"\sqrt{{{0}}}",
         c="sqrt({0})",
+        python="np.sqrt({0})",
         interval=lambda x: (math.sqrt(x[0]), math.sqrt(x[1])) if x[0] >= 0 else None,
         code=5,
     ),
@@ -500,6 +509,7 @@ _TABLE = (
         sympy=lambda z: z**2,
         latex=r"\left({0}\right)^{{2}}",
         c="(({0}) * ({0}))",
+        python="np.square({0})",
         interval=_square_interval,
         code=6,
     ),
@@ -510,6 +520,7 @@ _TABLE = (
         sympy=lambda a, b: a * b,
         latex=r"\left({0}\right) \left({1}\right)",
         c="(({0}) * ({1}))",
+        python="({0}) * ({1})",
         interval=_mul_interval,
         code=7,
     ),
@@ -526,6 +537,7 @@ _TABLE = (
         sympy=lambda a, b: a / b,
         latex=r"\frac{{{0}}}{{{1}}}",
         c="(({1}) != 0.0 ? ({0}) / ({1}) : NAN)",
+        python="({0}) / np.where({1} == 0, np.nan, {1})",
         interval=_div_interval,
         code=8,
     ),

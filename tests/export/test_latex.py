@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exported import HOSTILE
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError
 from ieql.export.latex import latex, latex_name
@@ -42,6 +43,7 @@ def written(text, names=("x1", "x2", "I_D"), **options):
         ("p-q", r"\mathrm{p{-}q}"),
         ("a\tb\n", r"\mathrm{a\ b\ }"),
         ("Größe", r"\mathrm{Größe}"),
+        ("nul\0\u202e", r"\mathrm{nul<U+0000><U+202E>}"),
     ],
 )
 def test_names(name, expected):
@@ -140,3 +142,100 @@ def test_a_text_that_no_one_reads_is_refused():
     expression = Expression.parse("(" * 12 + "x1 + 1" + ")**63" * 12, ["x1"])
     with pytest.raises(IeqlError, match=r"^The equation is longer than 1000000 characters\.$"):
         latex(expression)
+
+
+# --- parts with a name ---------------------------------------------------------------------------
+
+
+def test_a_part_that_comes_twice_gets_a_name():
+    text = "exp(2*x1 + 0.5*x2)/(1 + exp(2*x1 + 0.5*x2))"
+    assert written(text, target="y", substitutions=True) == (
+        r"""\begin{aligned}
+z_{1} &= \exp\left(2 \, x_{1} + 0.5 \, x_{2}\right) \\
+y &= \frac{z_{1}}{z_{1} + 1}
+\end{aligned}"""
+    )
+    assert r"& \frac{z_{1}}" in written(text, substitutions=True)
+
+
+def test_a_part_with_a_name_is_treated_like_an_input():
+    """No brackets around it, and no looking into it."""
+    text = "cos(x1 + 2*x2 - 3*I_D)**2 + 2*(1/(x1 + x2 + I_D)) - (1/(x1 + x2 + I_D))**2"
+    text += " + 3*cos(x1 + 2*x2 - 3*I_D)"
+    assert written(text, substitutions=True).splitlines() == [
+        r"\begin{aligned}",
+        r"z_{1} &= \cos\left(x_{1} + 2 \, x_{2} - 3 \, I_{D}\right) \\",
+        r"z_{2} &= \frac{1}{x_{1} + x_{2} + I_{D}} \\",
+        r"& z_{1}^{2} + 2 \, z_{2} - z_{2}^{2} + 3 \, z_{1}",
+        r"\end{aligned}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["x1", "x1**2 + 1/x1**2", "sqrt(x1) + x2/sqrt(x1)", "exp(x1 + x2)"]
+)
+def test_nothing_is_named_where_it_would_not_be_shorter(text):
+    assert written(text, substitutions=True) == written(text)
+
+
+def test_a_very_long_part_has_a_line_of_its_own():
+    names = [f"x{i}" for i in range(40)]
+    inner = " + ".join(f"0.{i}*{n}" for i, n in enumerate(names, start=11))
+    lines = written(f"2*exp({inner}) + 1", names, substitutions=True).splitlines()
+    assert lines[2] == r"& 2 \, z_{1} + 1"
+    # But not if it is all there is.
+    assert "aligned" not in written(f"exp({inner})", names, substitutions=True)
+
+
+def test_the_names_of_parts_are_new():
+    text = "exp(2*z1 + 0.5*u_2)/(1 + exp(2*z1 + 0.5*u_2))"
+    assert r"w_{1} &= \exp" in written(text, ["z1", "u_2"], target="v1", substitutions=True)
+
+
+def expanded(text):
+    """The equation with the named parts put in again, each in brackets."""
+    *parts, equation = text.splitlines()[1:-1]
+    pairs = [part.removesuffix(r" \\").split(" &= ", maxsplit=1) for part in parts]
+    equation = equation.removeprefix("& ")
+    for name, value in reversed(pairs):
+        equation = equation.replace(name, f"<{value}>")
+    return equation
+
+
+@settings(max_examples=200)
+@given(expressions(max_units=8))
+def test_named_parts_are_shorter_complete_and_defined_before_use(expression):
+    text = latex(expression, substitutions=True)
+    plain = latex(expression)
+    if "aligned" not in text:
+        assert text == plain
+        return
+    lines = text.splitlines()[1:-1]
+    seen = set()
+    for line in lines:
+        left, _, right = line.partition("&")
+        mentioned = set(re.findall(r"z_\{\d+\}", right))
+        assert mentioned <= seen
+        seen.add(left.strip())
+    assert f"z_{{{len(lines)}}}" not in text
+    # Each name is used, and the same inputs and units are still there.
+    assert all(
+        len(re.findall(re.escape(f"z_{{{k + 1}}}"), text)) > 1 for k in range(len(lines) - 1)
+    )
+    whole = expanded(text)
+    assert set(re.findall(r"x_\{\d\}|\\\w+", whole)) <= set(re.findall(r"x_\{\d\}|\\\w+", plain))
+    shared = [line for line in lines[:-1] if len(line) <= 160]
+    assert len(text) < len(plain) + 60 or len(shared) < len(lines) - 1
+
+
+# --- names that bite -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_names(name):
+    """One group of balanced braces, on one line, without a bare special character."""
+    text = latex_name(name)
+    plain = re.sub(r"\\(?:backslash|wedge|sim)\{\}|\\[#$%&_{} ]|\{-\}", "", text)
+    assert plain.count("{") == plain.count("}") <= 2
+    assert not re.search(r"[#$%&~^\n]", plain)
+    assert set(re.findall(r"\\\w+", plain)) <= {r"\mathrm", r"\lambda", r"\pi"}

@@ -1,13 +1,19 @@
-r"""An equation as LaTeX, written for the reader: ``0.5 \, x_{1}^{2} + \frac{3}{I_{D}}``."""
+r"""An equation as LaTeX, written for the reader: ``0.5 \, x_{1}^{2} + \frac{3}{I_{D}}``.
+
+A long one may be printed as the paper prints its own: parts that come more than once get a name,
+``z_{1} = …``, and a line of their own.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.text import MAX_CHARACTERS
 from ieql.errors import IeqlError
+from ieql.export.names import printable
 
 __all__ = ["latex", "latex_name"]
 
@@ -23,10 +29,17 @@ SPECIAL = {c: f"\\{c}" for c in "#$%&_{} "} | {
 }
 SYMBOL = re.compile(rf"([A-Za-z]|{GREEK.pattern})(?:_?([0-9]+)|_([A-Za-z0-9]+))?")
 TIMES = r" \, "
+LONG_PART = 160
+"""Characters from which on a part has a line of its own, even if it comes once."""
+LETTERS = ("z", "u", "v", "w", "s", r"\zeta", r"\xi", r"\eta")
 
 
 def latex(
-    expression: Expression, output: int = 0, precision: int = 4, target: str | None = None
+    expression: Expression,
+    output: int = 0,
+    precision: int = 4,
+    target: str | None = None,
+    substitutions: bool = False,
 ) -> str:
     r"""LaTeX of one output of an expression, to stand in math mode.
 
@@ -40,14 +53,23 @@ def latex(
         Significant digits of the numbers.
     target : str, optional
         Name of the left-hand side, written before an equals sign.
+    substitutions : bool, default False
+        Give a name to parts that come more than once, if that makes the text shorter, and to very
+        long ones; they and the equation are the lines of an ``aligned`` environment.
 
     Examples
     --------
     >>> print(latex(Expression.parse("2*x1**2 - 1e-5/I_D", ["x1", "I_D"]), target="y"))
     y = 2 \, x_{1}^{2} - \frac{10^{-5}}{I_{D}}
     """
-    right = _Writer(expression, precision).sum(expression.outputs[output])
-    return right if target is None else f"{latex_name(target)} = {right}"
+    left = "" if target is None else latex_name(target)
+    counts = _uses(expression, output) if substitutions else {}
+    writer = _Writer(expression, precision, counts, left)
+    right = writer.sum(expression.outputs[output])
+    if not writer.lines:
+        return f"{left} = {right}" if left else right
+    lines = [*writer.lines, f"{left} &= {right}" if left else f"& {right}"]
+    return "\n".join([r"\begin{aligned}", " \\\\\n".join(lines), r"\end{aligned}"])
 
 
 def latex_name(name: str) -> str:
@@ -70,7 +92,7 @@ def latex_name(name: str) -> str:
 
 def _upright(name: str) -> str:
     plain = re.sub(r"\s", " ", name)
-    return rf"\mathrm{{{''.join(SPECIAL.get(c, c) for c in plain)}}}"
+    return rf"\mathrm{{{''.join(SPECIAL.get(c) or printable(c) for c in plain)}}}"
 
 
 def _names(names: tuple[str, ...]) -> list[str]:
@@ -80,17 +102,60 @@ def _names(names: tuple[str, ...]) -> list[str]:
     return [s if counts[s] == 1 else _upright(n) for s, n in zip(symbols, names, strict=True)]
 
 
+def _uses(expression: Expression, output: int) -> dict[int, int]:
+    """How often the text of an output mentions each unit that it needs."""
+    d = len(expression.names)
+    counts: Counter[int] = Counter(expression.outputs[output].sources)
+    for source in reversed(range(d, d + len(expression.nodes))):
+        if counts[source]:
+            node = expression.nodes[source - d]
+            power = expression.power(node)
+            args = node.args if power is None else (power[0],)
+            counts.update(i for a in args for i in a.sources)
+    return {i: n for i, n in counts.items() if i >= d}
+
+
 class _Writer:
-    def __init__(self, expression: Expression, precision: int) -> None:
+    """Texts of all units; those in `counts`, with their number of uses, may get a name."""
+
+    def __init__(
+        self,
+        expression: Expression,
+        precision: int,
+        counts: Mapping[int, int] | None = None,
+        left: str = "",
+    ) -> None:
         self.precision = precision
         self.expression = expression
         self.texts = _names(expression.names)
+        self.lines: list[str] = []
+        used = {text.partition("_")[0] for text in (*self.texts, left)}
+        self.letter = next((c for c in LETTERS if c not in used), r"\mathcal{Z}")
+        # A part with a name is like an input: there is no unit to look into.
         self.nodes: list[Node | None] = [None] * len(expression.names)
-        for node in expression.nodes:
+        for source, node in enumerate(expression.nodes, start=len(expression.names)):
             self.texts.append(self.application(node))
             self.nodes.append(node)
             if len(self.texts[-1]) > MAX_CHARACTERS:
                 raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
+            if counts and self.deserves_name(source, counts.get(source, 0)):
+                self.name(source)
+
+    def deserves_name(self, source: int, uses: int) -> bool:
+        length, name = len(self.texts[source]), len(self.next_name())
+        line = length + len(" &=  \\\\\n") + name
+        shorter = uses > 1 and line + uses * name < uses * length
+        whole = any(s.is_bare and s.sources[0] == source for s in self.expression.outputs)
+        return shorter or (uses == 1 and length > LONG_PART and not whole)
+
+    def next_name(self) -> str:
+        return f"{self.letter}_{{{len(self.lines) + 1}}}"
+
+    def name(self, source: int) -> None:
+        name = self.next_name()
+        self.lines.append(f"{name} &= {self.texts[source]}")
+        self.texts[source] = name
+        self.nodes[source] = None
 
     def number(self, value: float) -> str:
         text = f"{value:.{self.precision}g}"

@@ -1,0 +1,204 @@
+"""What C and Python share: an equation as a function, one assignment per unit of the graph.
+
+Sums are written the same in both languages and in the order in which `Expression.evaluate` adds,
+the constant first, so that all digits agree. A unit that several others use is computed once.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ieql.equations.expression import Expression, Sum
+from ieql.errors import IeqlError
+from ieql.export.names import identifiers, printable
+from ieql.units import Unit
+
+__all__ = ["Dialect", "Domain", "Equation", "Function", "functions", "heading"]
+
+Domain = Mapping[str, Sequence[float]]
+"""Lower and upper bound of inputs, by name."""
+PLAIN_WORD = re.compile("[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
+LONG_SUM = 80
+TEXT_WIDTH = 96
+
+
+class Equation(NamedTuple):
+    """One output of an expression and how it is called."""
+
+    target: str
+    expression: Expression
+    output: int = 0
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a language writes numbers and units, and which words it keeps for itself."""
+
+    reserved: Collection[str]
+    number: Callable[[float], str]
+    template: Callable[[Unit], str]
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the target language, but for its punctuation.
+
+    Attributes
+    ----------
+    name : str
+        Its identifier.
+    target : str
+        The output's own name.
+    equation : str
+        The equation as text.
+    arguments : tuple of (str, str)
+        Column and identifier of the inputs that the equation uses, in the order of the columns.
+    assignments : tuple of (str, str)
+        Local name and the code of its value, in order.
+    result : str
+        The code of the function's value.
+    """
+
+    name: str
+    target: str
+    equation: str
+    arguments: tuple[tuple[str, str], ...]
+    assignments: tuple[tuple[str, str], ...]
+    result: str
+
+
+def functions(
+    equations: Sequence[Equation], dialect: Dialect, name: str | None
+) -> tuple[Function, ...]:
+    """One function per equation; `name` is that of the only one, or goes before all of them."""
+    if name is not None and (not PLAIN_WORD.fullmatch(name) or name in dialect.reserved):
+        raise IeqlError(
+            f"A function cannot be called {name!r}: give a word of ASCII letters, digits and "
+            "single underscores that the language does not use itself."
+        )
+    taken: set[str] = set()
+    if name is not None and len(equations) == 1:
+        names = [name]
+        taken.add(name)
+    else:
+        prefix = dialect.prefix if name is None else f"{name}_"
+        reserved = {w.removeprefix(prefix) for w in dialect.reserved if w.startswith(prefix)}
+        words = identifiers([e.target for e in equations], reserved, set())
+        names = [prefix + word for word in words]
+        taken.update(names)
+    return tuple(
+        _Writer(equation, dialect, set(taken)).function(name)
+        for equation, name in zip(equations, names, strict=True)
+    )
+
+
+class _Writer:
+    def __init__(self, equation: Equation, dialect: Dialect, taken: set[str]) -> None:
+        self.equation = equation
+        self.dialect = dialect
+        self.taken = taken
+        self.words: dict[int, str] = {}
+        self.assignments: list[tuple[str, str]] = []
+
+    def function(self, name: str) -> Function:
+        target, expression, output = self.equation
+        live = _live(expression, output)
+        for source in live.intersection(range(len(expression.names), _n_sources(expression))):
+            self.taken |= self.words_of(expression.nodes[source - len(expression.names)].unit)
+        used = [i for i in range(len(expression.names)) if i in live]
+        columns = [expression.names[i] for i in used]
+        arguments = identifiers(columns, self.dialect.reserved, self.taken)
+        self.words.update(zip(used, arguments, strict=True))
+        for source, node in enumerate(expression.nodes, start=len(expression.names)):
+            if source in live:
+                code = self.application(node.unit, node.args)
+                self.words[source] = self.assign("u", code)
+        return Function(
+            name,
+            target,
+            _text(self.equation),
+            tuple(zip(columns, arguments, strict=True)),
+            tuple(self.assignments),
+            self.sum(expression.outputs[output]),
+        )
+
+    def words_of(self, unit: Unit) -> set[str]:
+        """What a user-defined unit calls; those of the table are among the reserved words."""
+        return set(re.findall(r"\w+", self.dialect.template(unit))) if unit.is_custom else set()
+
+    def assign(self, letter: str, code: str) -> str:
+        """A new local: u for the value of a unit, z for what goes into it."""
+        name = f"{letter}{len(self.assignments) + 1}"
+        [word] = identifiers([name], self.dialect.reserved, self.taken)
+        self.assignments.append((word, code))
+        return word
+
+    def application(self, unit: Unit, args: tuple[Sum, ...]) -> str:
+        template = self.dialect.template(unit)
+        places = template.format(*(f"{{{i}}}" for i in range(unit.arity)))
+        constant = all(a.is_constant for a in args)
+        words = []
+        for i, argument in enumerate(args):
+            code = self.sum(argument)
+            # A local of its own for what is written twice, and for constants: a compiler that
+            # reckons with literals warns where the result is no number.
+            once = argument.is_bare or argument.is_constant or places.count(f"{{{i}}}") == 1
+            words.append(code if once and not constant else self.assign("z", code))
+        code = template.format(*words)
+        if unit.is_custom:
+            return code
+        # The brackets of the table's templates are for sums; a single word or number needs none.
+        return re.sub(r"(?<!\w)\(([\w.]+)\)", r"\1", code)
+
+    def sum(self, s: Sum) -> str:
+        number = self.dialect.number
+        terms = [number(s.bias)] if s.bias != 0.0 or s.is_constant else []
+        for i, w in zip(s.sources, s.weights, strict=True):
+            word = self.words[i]
+            terms.append({1.0: word, -1.0: f"-{word}"}.get(w) or f"{number(w)} * {word}")
+        signed = [f"- {t[1:]}" if t.startswith("-") else f"+ {t}" for t in terms[1:]]
+        code = " ".join([terms[0], *signed])
+        if len(code) <= LONG_SUM:
+            return code
+        return "(" + "\n            ".join([terms[0], *signed]) + ")"
+
+
+def _live(expression: Expression, output: int) -> set[int]:
+    """The sources that an output needs."""
+    live = set(expression.outputs[output].sources)
+    for source in reversed(range(len(expression.names), _n_sources(expression))):
+        if source in live:
+            node = expression.nodes[source - len(expression.names)]
+            live.update(i for a in node.args for i in a.sources)
+    return live
+
+
+def _n_sources(expression: Expression) -> int:
+    return len(expression.names) + len(expression.nodes)
+
+
+def _text(equation: Equation) -> str:
+    try:
+        return equation.expression.text(equation.output)
+    except IeqlError:  # longer than anyone reads; the code still holds it
+        return "(too long to be written as one formula)"
+
+
+def heading(function: Function, domain: Domain | None) -> list[str]:
+    """Lines that say in words what a function computes; of any characters but backslashes."""
+    lines = [f"{function.target} = {function.equation}", "", f"{function.name}: {function.target}"]
+    for column, word in function.arguments:
+        bounds = (domain or {}).get(column)
+        declared = "" if bounds is None else f", from {bounds[0]:g} to {bounds[1]:g}"
+        lines.append(f"{word}: column '{column}'{declared}")
+    lines += ["", "NaN where the equation is undefined."]
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(printable(line), TEXT_WIDTH, subsequent_indent="    ") or [""]
+    ]

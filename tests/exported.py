@@ -1,0 +1,148 @@
+"""What the tests of exported code share: names that bite, points at the edges, rounding errors."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ieql.equations.builder import Builder
+from ieql.equations.expression import Expression, Sum
+from ieql.units import UNITS
+
+__all__ = ["HOSTILE", "drawn", "edges", "random_points", "rounding"]
+
+HOSTILE = [
+    "int",
+    "double",
+    "lambda",
+    "match",
+    "np",
+    "print",
+    'x; system("")',
+    "π_rad",
+    "1st",
+    "<script>",
+    "n [1/min]",
+    "*/",
+    "/*",
+    "/*/ int main(void) { return 1; } /*",
+    "??/",
+    "????/",
+    "ends with \\",
+    "two\nlines",
+    "line\u2028end",
+    "\u202ereversed",
+    "nul\0",
+    "",
+    " ",
+    "_",
+    "__x",
+    "a b",
+    "a-b",
+    "exp",
+    "y0",
+    "j1",
+    "NAN",
+    "M_PI",
+    "linux",
+    "u1",
+    "z1",
+    "torque",
+    "ieql_torque",
+    '"""',
+    '""""""',
+    "'\"\"\"'); raise SystemExit; ('",
+    '%s {0} {{}} \\"\\"\\"',
+    "# comment",
+    "`tick`",
+    "Größe",
+    "\ud800",
+    "x" * 300,
+    "x" * 300 + "y",
+]
+GRID = [0.0, -0.0, -1.0, 1.0, 0.3, -2.5, 1e300, -1e300, 1e-300, -1e-300, 5e-324, 800.0]
+
+
+def edges(n_inputs: int) -> np.ndarray:
+    """Zeros of both signs, negative, huge and tiny numbers, in all pairings."""
+    rows = itertools.islice(itertools.product(GRID, repeat=n_inputs), 2000)
+    return np.array(list(rows)).reshape(-1, n_inputs)
+
+
+def random_points(n_inputs: int, n: int = 200) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    size = 10.0 ** rng.integers(-3, 3, (n, n_inputs))
+    return rng.normal(size=(n, n_inputs)) * size
+
+
+def drawn(n: int, n_inputs: int = 3) -> list[Expression]:
+    """Random expressions in which every unit matters, with 3 to 10 units, some of them shared.
+
+    Those of `strategies.expressions` are mostly short, as Hypothesis likes them; and here a
+    compiler is started once for all of them.
+    """
+    rng = np.random.default_rng(1)
+    found: list[Expression] = []
+    while len(found) < n:
+        builder = Builder(tuple(f"x{i + 1}" for i in range(n_inputs)))
+        pool = [builder.input(i) for i in range(n_inputs)]
+        for name in rng.choice(list(UNITS), rng.integers(3, 11)):
+            args = [_random_sum(rng, pool) for _ in range(UNITS[name].arity)]
+            pool.append(builder.apply(UNITS[name], *args))
+        outputs = [part.scaled(_constant(rng)) for part in pool[n_inputs:]]
+        expression = builder.expression(Sum.total([Sum(_constant(rng)), *outputs]))
+        if len(expression.nodes) >= 3 and np.all(np.isfinite(expression.constants())):
+            found.append(expression)
+    return found
+
+
+def _random_sum(rng: np.random.Generator, pool: list[Sum]) -> Sum:
+    chosen = rng.choice(len(pool), rng.integers(1, 3), replace=False)
+    parts = [pool[i].scaled(_constant(rng)) for i in chosen]
+    return Sum.total([Sum(rng.choice([0.0, _constant(rng)])), *parts])
+
+
+def _constant(rng: np.random.Generator) -> float:
+    """Often 1 or another small whole number, seldom very large or small."""
+    special = rng.choice([1.0, -1.0, 2.0, 1e-5, 1e5])
+    return float(special if rng.random() < 0.5 else rng.normal())
+
+
+def rounding(
+    expression: Expression, X: np.ndarray, eps: float, inexact: tuple[str, ...] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far two computations of output 0 may lie apart, to first order, and where that counts.
+
+    `eps` is the relative error of one operation: of every one, or of the units `inexact` alone,
+    if both compute sums and products digit by digit the same. The second array says where no
+    argument lies closer to the edge of a unit's domain than its own error.
+    """
+    values = list(X.T)
+    errors = [eps * np.abs(x) if inexact is None else np.zeros(len(X)) for x in values]
+    safe = np.ones(len(X), dtype=bool)
+
+    def affine(s: Sum) -> tuple[np.ndarray, np.ndarray]:
+        terms = [np.full(len(X), s.bias)]
+        terms += [w * values[i] for i, w in zip(s.sources, s.weights, strict=True)]
+        error = np.zeros(len(X))
+        for i, w in zip(s.sources, s.weights, strict=True):
+            error = error + abs(w) * errors[i]
+        size = np.sum(np.abs(terms), axis=0)
+        own = eps * (len(terms) + 2) * size
+        return np.sum(terms, axis=0), error + np.where((error > 0) | (inexact is None), own, 0.0)
+
+    with np.errstate(all="ignore"):
+        for node in expression.nodes:
+            args = [affine(a) for a in node.args]
+            value = node.unit(*(z for z, _ in args))
+            error = np.zeros(len(X))
+            for i, (z, dz) in enumerate(args):
+                error = error + np.abs(node.unit.derivative(i, *(z for z, _ in args))) * dz
+                if i in node.unit.singular:
+                    safe &= (dz == 0) | (np.abs(z) > 1e3 * dz)
+            if inexact is None or node.unit.name in inexact:
+                error = error + eps * np.abs(value) + 1e-322
+            values.append(value)
+            errors.append(np.where(np.isfinite(value), error, 0.0))
+        return affine(expression.outputs[0])[1], safe
