@@ -42,11 +42,14 @@ ORDER: list[str | tuple[str, ...]] = [
     "sweep",
     "export.*",
     "report.*",
+    "lock",
     "runs",
-    # The inside of the regressor: how it learns and how it is stored.
-    ("learn", "model_file", "regressor"),
-    "__init__",  # gathers the public names, so only what is run from outside may import it
     "console",
+    "progress",
+    # The inside of the regressor: how it learns and how it is stored.
+    ("checkpoint", "recorder", "learn", "model_file", "regressor"),
+    "resume",
+    "__init__",  # gathers the public names, so only what is run from outside may import it
     "cli",
     "__main__",
 ]

@@ -118,6 +118,7 @@ def demo(
         "The data is a reconstruction from the paper's numbers, not the original measurement.\n"
         f"Searching for up to {time:g} s with the prior 'motor' ...\n"
     )
+    RunFolder.discard(out)
     model = IEQLRegressor(
         prior="motor", max_time=time, random_state=0, run_dir=out, progress=sys.stderr.isatty()
     )
@@ -147,7 +148,10 @@ def fit(
         typer.Option(metavar="DIR", help="Run folder.  [default: runs/<file>-<target>]"),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the run that is in the run folder.")
+        bool,
+        typer.Option(
+            "--overwrite", help="Replace the run in the run folder instead of going on with it."
+        ),
     ] = False,
     prior: Annotated[
         str, typer.Option(metavar="PRIOR", help="Preset (plain, motor, paper) or YAML file.")
@@ -184,22 +188,21 @@ def fit(
     ] = "fast",
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
-    from ieql.table import read_csv
+    from ieql.table import read_csv, split_file
 
     frame = read_csv(data)
     targets = column_names(target, frame, "--target")
     chosen = None if inputs is None else column_names(inputs, frame, "--inputs")
-    X, y = _split(frame, data, targets, chosen)
+    X, y = split_file(data, frame, targets, chosen)
     names = [str(name) for name in X.columns]
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
-        X_held_out, y_held_out = _split(read_csv(extrapolation), extrapolation, targets, names)
+        X_held_out, y_held_out = split_file(extrapolation, read_csv(extrapolation), targets, names)
     folder = out or default_folder(data, targets)
-    if RunFolder.exists(folder) and not overwrite:
-        raise IeqlError(
-            f"The folder {str(folder)!r} already holds a run; "
-            "name another with --out or replace it with --overwrite."
-        )
+    if overwrite:
+        RunFolder.discard(folder)
+    elif RunFolder.exists(folder):
+        typer.echo(f"There is a run in {folder}: going on with it.", err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
     model = IEQLRegressor(
@@ -214,8 +217,41 @@ def fit(
         run_dir=folder,
         progress=sys.stderr.isatty(),
     )
-    model.fit(X, y, X_extrapolation=X_held_out, y_extrapolation=y_held_out)
+    source = {
+        "data": str(data.resolve()),
+        "targets": targets,
+        "inputs": names,
+        "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
+    }
+    model._fit(X, y, None, X_held_out, y_held_out, source)
     _conclude(model, folder)
+
+
+@app.command(epilog=_examples("ieql resume runs/torque --time 60"))
+@_plain_speech()
+def resume(
+    run: Run,
+    time: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search on, at most.")
+    ] = 60.0,
+    trainings: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Trainings in all, those before included."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
+    ] = -1,
+) -> None:
+    """Go on with a run that ended, was stopped or was killed; nothing found is lost."""
+    from ieql.resume import resumed_model
+
+    model, X, y, outside, source = resumed_model(run)
+    model.set_params(
+        max_time=time, max_trainings=trainings, n_jobs=jobs, progress=sys.stderr.isatty()
+    )
+    X_held_out, y_held_out = (None, None) if outside is None else outside
+    model._fit(X, y, None, X_held_out, y_held_out, source)
+    _conclude(model, run)
 
 
 @app.command(epilog=_examples("ieql show runs/torque"))
@@ -391,17 +427,6 @@ def _interval(bounds: Any, where: str) -> tuple[float, float]:
     if isinstance(bounds, str) or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise IeqlError(f"{where} must be two numbers [low, high], low below high, not {bounds!r}.")
     return low, high
-
-
-def _split(
-    frame: pd.DataFrame, path: Path, targets: Sequence[str], inputs: Sequence[str] | None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    from ieql.table import split_target
-
-    try:
-        return split_target(frame, targets, inputs)
-    except IeqlError as error:
-        raise IeqlError(f"{str(path)!r}: {error}") from error
 
 
 def _load(run: Path) -> IEQLRegressor:

@@ -6,9 +6,9 @@ Data and prior → tasks in scaled coordinates → search → equations in the u
 from __future__ import annotations
 
 import math
-import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ieql.equations.program import compile_kernels
 from ieql.equations.refit import finish
 from ieql.errors import IeqlError
 from ieql.prior import Prior
-from ieql.runs import RunFolder, sha256_of
+from ieql.recorder import Recorder, Run
 from ieql.sample import Sample
 from ieql.search import Budget, Result, in_parallel, search
 from ieql.selection import Candidate, Front, thinned
@@ -66,7 +66,13 @@ class Learned:
     n_trainings: int
     interrupted: bool
     reason: str
-    folder: RunFolder | None
+    """Why the search ended; empty while it goes on."""
+    units: list[dict[str, int]]
+    """For each output how often each unit occurs in all candidates."""
+
+
+Publish = Callable[[Learned], None]
+"""Makes what has been learned so far the model's own, and stores it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +92,18 @@ def learn(
     prior: Prior,
     extra: tuple[Array, Array] | None,
     start: float,
+    run: Run | None = None,
+    publish: Publish | None = None,
 ) -> Learned:
-    """Learn the fronts of all outputs of a data set with the parameters of a model."""
+    """Learn the fronts of all outputs of a data set with the parameters of a model.
+
+    `publish` is called with what has been found so far after every round of the search.
+    """
     if compile_kernels(*KERNELS):
         start = time.time()  # the first fit of an installation gets its time, too
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    if run is not None and run.seed is not None:
+        seed = run.seed
     train, validation = data.split(model.validation_fraction, seed)
     # Scales without shifts: see `Task`.
     inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
@@ -100,32 +113,51 @@ def learn(
         _target(model, k, train, validation, extra, inputs, points, rules)
         for k in range(data.y.shape[1])
     ]
-    folder = _open_folder(model, data, prior)
-    report = _Reporter(model, data, targets, inputs, folder, start)
+    tasks = [t.task for t in targets]
+    resumed = None if run is None else run.begin(tasks, prior, seed)
+    sizes = len(train), len(validation)
+    report = None
+    if publish is not None:
+        report = Recorder(
+            data.target_names,
+            inputs,
+            [t.scaling for t in targets],
+            lambda fronts, result: publish(_learned(fronts, targets, sizes, result)),
+            run,
+            start,
+        )
     budget = Budget(
         None if model.max_time is None else model.max_time * (1.0 - FINISHING), model.max_trainings
     )
-    tasks = [t.task for t in targets]
+    options: dict[str, Any] = {
+        "seed": seed,
+        "n_jobs": model.n_jobs,
+        "start": start,
+        "on_round": report,
+        "resumed": resumed,
+    }
     if model.trainer == "fast":
-        result = search(tasks, budget, seed=seed, n_jobs=model.n_jobs, start=start, on_round=report)
+        result = search(tasks, budget, **options)
     else:
-        settings = PaperSettings.of(model.trainer)
-        result = sweep(
-            tasks, budget, settings, seed=seed, n_jobs=model.n_jobs, start=start, on_round=report
-        )
-    if result.interrupted:
+        result = sweep(tasks, budget, PaperSettings.of(model.trainer), **options)
+    if result.interrupted and report is not None:
         report(result)  # what came in since the last round
     fronts = _finish_all(model, targets, result, inputs, points, rules, start)
-    mean_errors = [_mean_errors(t) for t in targets]
+    return _learned(fronts, targets, sizes, result)
+
+
+def _learned(
+    fronts: list[list[Candidate]], targets: list[_Target], sizes: tuple[int, int], result: Result
+) -> Learned:
     return Learned(
         fronts,
-        mean_errors,
-        result.largest,
-        (len(train), len(validation)),
+        [_mean_errors(t) for t in targets],
+        list(result.largest),
+        sizes,
         result.n_trainings,
         result.interrupted,
         result.reason,
-        folder,
+        [dict(units) for units in result.units],
     )
 
 
@@ -313,79 +345,3 @@ def _rmse(expression: Expression, sample: Sample | None) -> float:
     if sample is None:
         return float("nan")
     return sample.rmse(expression.evaluate(sample.XT.T)[:, 0])
-
-
-# --- telling and storing -----------------------------------------------------------------------
-
-
-def _open_folder(model: IEQLRegressor, data: Dataset, prior: Prior) -> RunFolder | None:
-    if model.run_dir is None:
-        return None
-    settings = model.get_params()
-    settings["prior"] = None if prior.custom else prior.to_dict()
-    settings["run_dir"] = None
-    if model.trainer != "fast":
-        settings["trainer"] = asdict(PaperSettings.of(model.trainer))
-    if not isinstance(model.random_state, int):
-        settings["random_state"] = repr(model.random_state)
-    settings["domain"] = data.domain.to_dict()
-    settings["inputs"] = list(data.feature_names)
-    settings["targets"] = list(data.target_names)
-    return RunFolder.create(model.run_dir, settings, sha256_of(data.X, data.y, data.weight))
-
-
-class _Reporter:
-    """After each round: append what is new to the run folder, print a line if asked to."""
-
-    def __init__(
-        self,
-        model: IEQLRegressor,
-        data: Dataset,
-        targets: list[_Target],
-        inputs: Scaling,
-        folder: RunFolder | None,
-        start: float,
-    ) -> None:
-        self.progress = bool(model.progress)
-        self.names = data.target_names
-        self.targets = targets
-        self.inputs = inputs
-        self.folder = folder
-        self.start = start
-        self.told: set[tuple[int, Expression]] = set()
-
-    def __call__(self, result: Result) -> None:
-        if self.folder is not None:
-            for k, front in enumerate(result.fronts):
-                for c in front:
-                    if (k, c.expression) not in self.told:
-                        self.told.add((k, c.expression))
-                        self.folder.append(self._record(k, c))
-        if self.progress:
-            seconds = time.time() - self.start
-            for k, front in enumerate(result.fronts):
-                best = min(front, key=lambda c: c.rmse_validation)
-                error = best.rmse_validation * float(self.targets[k].scaling.scale.item())
-                print(
-                    f"{seconds:6.1f} s  {result.n_trainings} trainings  {self.names[k]}: "
-                    f"{len(front)} equations, validation error {error:.4g}",
-                    file=sys.stderr,
-                    flush=True,
-                )
-
-    def _record(self, k: int, c: Candidate) -> dict[str, Any]:
-        scaling = self.targets[k].scaling
-        scale = float(scaling.scale.item())
-        e = c.expression.rescaled(
-            self.inputs.offset, self.inputs.scale, scaling.offset.item(), scale
-        ).canonical()
-        return {
-            "output": self.names[k],
-            "seconds": round(time.time() - self.start, 3),
-            "equation": e.text(),
-            "complexity": c.complexity,
-            "n_parameters": c.n_parameters,
-            "rmse_train": c.rmse_train * scale,
-            "rmse_validation": c.rmse_validation * scale,
-            "rmse_extrapolation": c.rmse_extrapolation * scale,
-        }

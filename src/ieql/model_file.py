@@ -16,7 +16,7 @@ from ieql.units import Unit
 if TYPE_CHECKING:
     from ieql.regressor import IEQLRegressor
 
-__all__ = ["from_form", "to_form"]
+__all__ = ["candidate_form", "from_form", "read_candidate", "to_form"]
 
 FORMAT = 1
 """Version of the form; a file of another version is refused with a word."""
@@ -57,7 +57,7 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "n_trainings": int(model.n_trainings_),
         "stop_reason": model.stop_reason_,
         "interrupted": bool(model.interrupted_),
-        "fronts": [[_candidate_form(c) for c in front] for front in model.fronts_],
+        "fronts": [[candidate_form(c) for c in front] for front in model.fronts_],
     }
 
 
@@ -68,7 +68,8 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _candidate_form(c: Candidate) -> dict[str, Any]:
+def candidate_form(c: Candidate) -> dict[str, Any]:
+    """A candidate as plain dictionaries, lists and numbers."""
     return {
         "expression": c.expression.to_dict(),
         "complexity": c.complexity,
@@ -120,7 +121,7 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         model.n_trainings_ = int(form["n_trainings"])
         model.stop_reason_ = str(form["stop_reason"])
         model.interrupted_ = bool(form["interrupted"])
-        model.fronts_ = [[_candidate(c, custom) for c in front] for front in form["fronts"]]
+        model.fronts_ = [[read_candidate(c, custom) for c in front] for front in form["fronts"]]
         model.selected_ = [int(k) for k in form["selected"]]
         _check(model)
     except IeqlError as error:
@@ -133,7 +134,8 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
     return model
 
 
-def _candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
+def read_candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
+    """The inverse of `candidate_form`; `custom` are the user's own units, by name."""
     errors = {name: float("nan") if form[name] is None else float(form[name]) for name in ERRORS}
     stored = form["standard_errors"]
     return Candidate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ieql.export.functions import Equation
+    from ieql.learn import Learned
     from ieql.training.paper import PaperSettings
 
 __all__ = ["IEQLRegressor"]
@@ -65,9 +67,10 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None
         Fixes all random choices.
     run_dir : path, optional
-        Folder into which the run is written as it goes.
+        Folder into which the run is written as it goes. If it holds a run on the same data and
+        with the same settings, that run goes on, with `max_time` anew.
     progress : bool, default False
-        Print a line about the best equation after each round.
+        Show the front as it grows, with the time left; plain lines where there is no terminal.
 
     Attributes
     ----------
@@ -81,6 +84,8 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Whether Ctrl-C ended the fit early.
     stop_reason_ : str
         Why the search ended.
+    unit_counts_ : list of dict
+        For each output how often each unit occurs in all equations that were kept on the way.
 
     Examples
     --------
@@ -160,6 +165,18 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         IEQLRegressor
             Itself. Ctrl-C ends the search early and keeps what was found.
         """
+        return self._fit(X, y, sample_weight, X_extrapolation, y_extrapolation)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_extrapolation: Any = None,
+        y_extrapolation: Any = None,
+        source: Mapping[str, Any] | None = None,
+    ) -> IEQLRegressor:
+        """`fit`, which also notes the files that the data came from, so that a run can go on."""
         start = time.time()
         prior = self._checked_parameters(X_extrapolation, y_extrapolation)
         targets = _target_names(y)
@@ -174,9 +191,34 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         _warn_of_constants(data)
 
         from ieql.learn import learn
+        from ieql.recorder import Run
 
-        result = learn(self, data, prior, extra, start)
-        self.feature_names_ = names
+        self._one_output = np.ndim(y) == 1
+        with contextlib.ExitStack() as stack:
+            run = None
+            if self.run_dir is not None:
+                run = stack.enter_context(Run(self, data, prior, extra, source))
+            watch = None
+            if self.progress:
+                from ieql.progress import Watch
+
+                watch = stack.enter_context(Watch(start, self.max_time))
+
+            def publish(result: Learned) -> None:
+                self._take(result, data)
+                if run is not None:
+                    run.folder.write_equations(self.equations_)
+                    run.folder.write_model(self._to_json())
+                if watch is not None:
+                    watch.show(self.equations_, self.n_trainings_)
+
+            seen = publish if run is not None or watch is not None else None
+            publish(learn(self, data, prior, extra, start, run, seen))
+        return self
+
+    def _take(self, result: Learned, data: Dataset) -> None:
+        """Make what was learned the model's own."""
+        self.feature_names_ = list(data.feature_names)
         self.target_names_ = list(data.target_names)
         self.domain_ = data.domain.to_dict()
         self.largest_complexities_ = result.largest
@@ -184,12 +226,8 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_trainings_ = result.n_trainings
         self.interrupted_ = result.interrupted
         self.stop_reason_ = result.reason
-        self._one_output = np.ndim(y) == 1
+        self.unit_counts_ = result.units
         self._set_selection(self.selection, result.fronts, result.mean_errors)
-        if result.folder is not None:
-            result.folder.write_equations(self.equations_)
-            result.folder.write_model(self._to_json())
-        return self
 
     def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
         """Check everything that can be checked before any work is done."""

@@ -1,7 +1,8 @@
 """The run folder: what a fit leaves on disk; a kill at any moment loses nothing already found.
 
 ``run.json`` (settings, versions, seed, SHA-256 of the data), ``front.jsonl`` (one equation per
-line, appended as they are found), ``equations.csv`` and ``model.json`` (written at the end).
+line, appended as they are found), ``equations.csv`` and ``model.json`` (written after every round
+of the search, and finished at its end) and ``checkpoint.json`` (from which the search goes on).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ieql.errors import IeqlError
+from ieql.lock import locked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["RunFolder", "sha256_of"]
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
+CHECKPOINT = "checkpoint.json"
+RESULTS = (CHECKPOINT, MODEL, EQUATIONS, FRONT)
+CHANGEABLE = ("max_time", "max_trainings", "n_jobs", "progress", "selection", "run_dir")
+"""Settings that may be others when a run goes on: they do not change what it has found."""
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -42,7 +48,13 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], settings: Mapping[str, Any], data_sha256: str
+        cls,
+        path: str | os.PathLike[str],
+        settings: Mapping[str, Any],
+        data_sha256: str,
+        *,
+        search_seed: int | None = None,
+        source: Mapping[str, Any] | None = None,
     ) -> RunFolder:
         """Start a run in `path`, replacing the run that may be there.
 
@@ -54,6 +66,10 @@ class RunFolder:
             What the fit was asked to do; its ``random_state`` is kept as the seed, too.
         data_sha256 : str
             From `sha256_of`.
+        search_seed : int, optional
+            The number behind all random choices, also where the user gave none.
+        source : mapping, optional
+            The files and columns that the data came from, so that the run can be gone on with.
 
         Raises
         ------
@@ -66,15 +82,17 @@ class RunFolder:
         description = {
             "settings": dict(settings),
             "seed": settings.get("random_state"),
+            "search_seed": search_seed,
             "data_sha256": data_sha256,
+            "source": source,
             "versions": _versions(),
             "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         }
         text = _to_json(description, indent=2)
+        run.make()
         try:
-            run.path.mkdir(parents=True, exist_ok=True)
             # run.json stays while the old results go: killed here, the folder is still a run's.
-            for name in (MODEL, EQUATIONS, FRONT):
+            for name in RESULTS:
                 (run.path / name).unlink(missing_ok=True)
         except OSError as error:
             raise run._not_writable(error) from error
@@ -96,6 +114,19 @@ class RunFolder:
             )
         return run
 
+    @classmethod
+    def discard(cls, path: str | os.PathLike[str]) -> None:
+        """Take away the run that may be in `path`, and nothing else."""
+        run = cls(path)
+        if not run.exists(path):
+            return
+        with locked(path):
+            try:
+                for name in (*RESULTS, RUN):
+                    (run.path / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise run._not_writable(error) from error
+
     @staticmethod
     def exists(path: str | os.PathLike[str]) -> bool:
         """Tell whether `path` holds a run, finished or not."""
@@ -110,6 +141,31 @@ class RunFolder:
         if not isinstance(found, dict):
             raise IeqlError(f"{self.path / RUN} is damaged (it is not a JSON object); fit again.")
         return found
+
+    def make(self) -> None:
+        """Make the folder, with its parents, if it does not exist."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._not_writable(error) from error
+
+    def check_same(self, settings: Mapping[str, Any], data_sha256: str) -> None:
+        """Refuse to go on with this run by other data or settings, with a sentence that says it."""
+        told = self.description()
+        advice = "choose another folder, or replace this run (--overwrite, or delete the folder)"
+        if told.get("data_sha256") != data_sha256:
+            raise IeqlError(f"The folder {str(self.path)!r} holds a run on other data; {advice}.")
+        before, now = told.get("settings") or {}, _plain(settings)
+        different = [
+            name
+            for name in sorted({*before, *now} - set(CHANGEABLE))
+            if before.get(name) != now.get(name)
+        ]
+        if different:
+            raise IeqlError(
+                f"The folder {str(self.path)!r} holds a run with other settings "
+                f"({', '.join(different)}); {advice}."
+            )
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one equation to ``front.jsonl``; when this returns, the line is on the disk.
@@ -142,6 +198,27 @@ class RunFolder:
             records.append(record)
         return records
 
+    def seconds(self) -> float:
+        """Return the seconds after which the last equation was found."""
+        found = [record.get("seconds") for record in self.records()]
+        return max((float(s) for s in found if isinstance(s, int | float)), default=0.0)
+
+    def write_checkpoint(self, form: Mapping[str, Any]) -> None:
+        """Write where the search stands as ``checkpoint.json``."""
+        self._write(CHECKPOINT, _to_json(form))
+
+    def checkpoint(self) -> Any:
+        """Return what ``checkpoint.json`` holds; None if the run never got that far."""
+        if not (self.path / CHECKPOINT).is_file():
+            return None
+        try:
+            return json.loads(self._read(CHECKPOINT))
+        except (ValueError, RecursionError) as error:
+            raise IeqlError(
+                f"{self.path / CHECKPOINT} is damaged ({error}); delete that file to start "
+                "the search anew in this folder."
+            ) from error
+
     def write_equations(self, frame: pd.DataFrame) -> None:
         """Write the front as ``equations.csv``."""
         self._write(EQUATIONS, frame.to_csv(index=False, lineterminator="\n"))
@@ -150,18 +227,13 @@ class RunFolder:
         """Write the fitted model, already as JSON text, as ``model.json``."""
         self._write(MODEL, text)
 
-    def model_text(self) -> str:
-        """Return the text of ``model.json``; an `IeqlError` if the run never got that far."""
-        return self.model_path().read_text(encoding="utf-8")
-
     def model_path(self) -> Path:
         """Return where ``model.json`` is; an `IeqlError` if the run never got that far."""
         path = self.path / MODEL
         if not path.is_file():
             raise IeqlError(
-                f"The run in {str(self.path)!r} was cut short before its model was written "
-                f"({MODEL} is missing; {len(self.records())} equations are in {FRONT}); "
-                "fit again with --overwrite."
+                f"The run in {str(self.path)!r} was cut short before it found an equation "
+                f"({MODEL} is missing); go on with it: ieql resume {shlex.quote(str(self.path))}."
             )
         return path
 
@@ -183,7 +255,7 @@ class RunFolder:
             raise self._not_writable(error) from error
 
     def _refuse_foreign_files(self) -> None:
-        for name in (MODEL, EQUATIONS, FRONT):
+        for name in RESULTS:
             if (self.path / name).exists():
                 raise IeqlError(
                     f"{self.path / name} would be overwritten but belongs to no run "

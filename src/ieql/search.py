@@ -100,6 +100,12 @@ class Result:
     """In how many processes the last round ran, in joblib's way of counting."""
     progress: list[Progress] = field(default_factory=list)
     """How far each target has come."""
+    units: list[Counter[str]] = field(default_factory=list)
+    """For each target how often each unit occurs in all candidates."""
+    number: int = 0
+    """Trainings per target that were planned in the rounds that are over."""
+    finds: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """Models of the paper's sweep by (target, strength); empty for the fast search."""
 
     @property
     def fronts(self) -> list[Front]:
@@ -116,6 +122,7 @@ def search(
     start: float | None = None,
     settings: Settings | None = None,
     on_round: Callable[[Result], None] | None = None,
+    resumed: Result | None = None,
 ) -> Result:
     """Learn all targets.
 
@@ -135,6 +142,8 @@ def search(
         Numbers of the trainer.
     on_round : callable, optional
         Called with the result so far after every round.
+    resumed : Result, optional
+        Where an earlier search stood; it is gone on with.
 
     Returns
     -------
@@ -144,15 +153,16 @@ def search(
     start = time.time() if start is None else start
     deadline = budget.deadline(start)
     settings = settings or Settings()
-    result = first_result(tasks)
+    result = resumed or first_result(tasks)
     try:
-        number = 0
+        if resumed is not None and all(p.exact for p in result.progress):
+            result.reason = "the equations are exact"
         while not result.reason:
-            rounds = _plan(number, result.progress, budget, seed)
+            rounds = _plan(result.number, result.progress, budget, seed)
             if not rounds:
                 result.reason = f"all {budget.max_trainings} trainings are done"
                 break
-            number += max(len(r) for r in rounds.values()) * N_ISLANDS
+            number = result.number + max(len(r) for r in rounds.values()) * N_ISLANDS
             known = [archive.shared() for archive in result.archives]
             # Starting processes takes seconds; by then an easy equation is found in this one.
             result.n_processes = 1 if _is_small(rounds) else n_jobs
@@ -164,6 +174,7 @@ def search(
                     on_round(result)
             for k, task in enumerate(tasks):
                 _measure(result.progress[k], task, result.archives[k], (seed, k, number))
+            result.number = number
             result.reason = _reason_to_stop(result, deadline)
             if on_round is not None:
                 on_round(result)
@@ -180,6 +191,7 @@ def first_result(tasks: Sequence[Task]) -> Result:
         [Archive([mean] if mean is not None else []) for mean in means],
         largest=[0.0] * len(tasks),
         progress=[Progress() for _ in tasks],
+        units=[Counter() for _ in tasks],
     )
 
 
@@ -259,6 +271,7 @@ def _run_round(
             archive, progress = result.archives[target], result.progress[target]
             for candidate in found.candidates:
                 archive.add(candidate)
+                result.units[target].update(candidate.expression.unit_counts())
             result.n_trainings += found.n_trainings
             progress.done.update(found.done)
             result.largest[target] = max(result.largest[target], found.largest)

@@ -19,7 +19,7 @@ from ieql.selection import Candidate
 from ieql.training.paper import Model, PaperSettings, Trainer
 from ieql.training.task import Task
 
-__all__ = ["spread_order", "sweep"]
+__all__ = ["Find", "spread_order", "sweep"]
 
 SLOWER = 1.6
 """An epoch of the second phase takes at most this many times one of the first: it draws gates."""
@@ -35,8 +35,8 @@ class _Start:
 
 
 @dataclass(frozen=True)
-class _Find:
-    """What became of one model."""
+class Find:
+    """What became of one model of the sweep."""
 
     candidate: Candidate | None
     complexity: float = 0.0
@@ -59,6 +59,7 @@ def sweep(
     n_jobs: int | None,
     start: float | None = None,
     on_round: Callable[[Result], None] | None = None,
+    resumed: Result | None = None,
 ) -> Result:
     """Train the models of all targets (appendix "Training").
 
@@ -71,8 +72,9 @@ def sweep(
         limits the number of strengths.
     settings : PaperSettings
         Numbers of the method.
-    seed, n_jobs, start, on_round
-        As for `ieql.search.search`; `on_round` is called after every model.
+    seed, n_jobs, start, on_round, resumed
+        As for `ieql.search.search`; `on_round` is called after every model. Models that were
+        trained before are not trained again; the first phase is.
 
     Returns
     -------
@@ -86,25 +88,28 @@ def sweep(
     if compile_kernels("ieql.training.steps"):
         start = time.time()
     deadline = budget.deadline(start)
-    result = first_result(tasks)
+    result = resumed or first_result(tasks)
     result.n_processes = n_jobs
-    finds: dict[tuple[int, int], _Find] = {}
+    finds = result.finds
     try:
         starts = _first_phases(tasks, settings, seed, start, deadline, n_jobs)
         workers = effective_n_jobs(n_jobs)
-        chosen, epochs = _plan(settings, budget, starts, workers, deadline)
+        known = {i for _, i in finds if all((k, i) in finds for k in range(len(tasks)))}
+        chosen, epochs = _plan(settings, budget, starts, workers, deadline, known)
         jobs = (
             ((k, i), _second_phase, (task, settings, starts[k].model, i, epochs, seed, deadline))
             for i in chosen
             for k, task in enumerate(tasks)
-            if starts[k].model is not None
+            if starts[k].model is not None and (k, i) not in finds
         )
         for key, find in in_parallel(jobs, n_jobs):
             finds[key] = find
+            result.number += 1
             _merge(result, key[0], find)
             if on_round is not None:
                 on_round(result)
-        result.reason = _reason(settings, chosen, finds, starts, deadline)
+        n_models = len(known.union(chosen))
+        result.reason = _reason(settings, n_models, finds, starts, deadline)
     except KeyboardInterrupt:
         result.interrupted = True
         result.reason = "it was interrupted"
@@ -163,12 +168,13 @@ def _plan(
     starts: Sequence[_Start],
     workers: int,
     deadline: float,
+    known: set[int],
 ) -> tuple[list[int], int]:
     """Which strengths are taken, and for how many epochs: what the time allows."""
-    order = spread_order(settings.n_strengths)
+    order = [i for i in spread_order(settings.n_strengths) if i not in known]
     epochs = settings.epochs
     if budget.max_trainings is not None:
-        order = order[: budget.max_trainings]
+        order = order[: max(budget.max_trainings - len(known), 0)]
     if np.isfinite(deadline):
         left = max(deadline - time.time(), 0.0)
         each = SLOWER * max(s.seconds for s in starts)
@@ -188,30 +194,31 @@ def _second_phase(
     epochs: int,
     seed: int,
     deadline: float,
-) -> _Find:
+) -> Find:
     trainer = Trainer(task, settings)
     model = model.copy()
     strength = settings.strengths[number]
     with _one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
-            return _Find(None, diverged=True)
+            return Find(None, diverged=True)
         equation = trainer.equation(model)
-        return _Find(task.candidate(equation), equation.complexity(task.prior))
+        return Find(task.candidate(equation), equation.complexity(task.prior))
 
 
-def _merge(result: Result, target: int, find: _Find) -> None:
+def _merge(result: Result, target: int, find: Find) -> None:
     result.n_trainings += 1
     result.progress[target].done["sweep"] += 1
     result.largest[target] = max(result.largest[target], find.complexity)
     if find.candidate is not None:
         result.archives[target].add(find.candidate)
+        result.units[target].update(find.candidate.expression.unit_counts())
 
 
 def _reason(
     settings: PaperSettings,
-    chosen: Sequence[int],
-    finds: dict[tuple[int, int], _Find],
+    n_models: int,
+    finds: dict[tuple[int, int], Find],
     starts: Sequence[_Start],
     deadline: float,
 ) -> str:
@@ -219,6 +226,6 @@ def _reason(
         return "the first phase diverged: lower the learning rate"
     diverged = sum(f.diverged for f in finds.values())
     tail = f"; {diverged} diverged" if diverged else ""
-    if len(chosen) < settings.n_strengths or time.time() > deadline:
-        return f"{len(chosen)} of {settings.n_strengths} models of the sweep were trained{tail}"
+    if n_models < settings.n_strengths or time.time() > deadline:
+        return f"{n_models} of {settings.n_strengths} models of the sweep were trained{tail}"
     return f"all {settings.n_strengths} models of the sweep are trained{tail}"

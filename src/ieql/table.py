@@ -19,7 +19,7 @@ from ieql.errors import IeqlError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MIN_ROWS", "check_table", "constant_columns", "read_csv", "split_target"]
+__all__ = ["MIN_ROWS", "check_table", "constant_columns", "read_csv", "split_file", "split_target"]
 
 MIN_ROWS = 10
 """Fewer rows than this cannot tell an equation from a coincidence."""
@@ -371,6 +371,16 @@ def split_target(
     if not inputs:
         raise IeqlError("No input column is left beside the target; the table needs at least one.")
     return frame[list(inputs)], frame[list(targets)]
+
+
+def split_file(
+    path: Path, frame: pd.DataFrame, targets: Sequence[str], inputs: Sequence[str] | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`split_target` of a table from a file, which is named if there is a fault."""
+    try:
+        return split_target(frame, targets, inputs)
+    except IeqlError as error:
+        raise IeqlError(f"{str(path)!r}: {error}") from error
 
 
 def _listed(names: Sequence[object], limit: int = 12) -> str:

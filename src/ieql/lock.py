@@ -1,0 +1,59 @@
+"""A lock on a folder: one process at a time, and none forgotten, however that process ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from ieql.errors import IeqlError
+
+__all__ = ["locked"]
+
+NAME = ".lock"
+
+
+@contextlib.contextmanager
+def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold the lock of an existing folder; an `IeqlError` says it if another process has it.
+
+    The lock is the system's, on an open file: it ends with its process, also by ``kill -9``.
+    """
+    path = Path(folder) / NAME
+    file = _taken(path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()  # while it is held: who opens it now finds a file of their own
+        file.close()
+
+
+def _taken(path: Path) -> IO[bytes]:
+    while True:
+        file = open(path, "ab")  # noqa: SIM115 - it stays open as long as the lock is held
+        try:
+            _lock(file)
+        except OSError:
+            file.close()
+            raise IeqlError(
+                f"Another process is writing the run folder {str(path.parent)!r}; "
+                "wait for it to end, or choose another folder."
+            ) from None
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        file.close()  # the last holder took the file away between our two steps
+
+
+def _lock(file: IO[bytes]) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

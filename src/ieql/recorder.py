@@ -1,0 +1,189 @@
+"""What a fit writes down as it goes: into the run folder, and to whoever watches."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.checkpoint import checkpoint_form, read_checkpoint
+from ieql.data import Dataset, Scaling
+from ieql.equations.expression import Expression
+from ieql.errors import IeqlError
+from ieql.lock import locked
+from ieql.prior import Prior
+from ieql.runs import RunFolder, sha256_of
+from ieql.search import Result
+from ieql.selection import Candidate, Front, thinned
+from ieql.training.paper import PaperSettings
+from ieql.training.task import Task
+
+if TYPE_CHECKING:
+    from ieql.regressor import IEQLRegressor
+
+__all__ = ["Recorder", "Run"]
+
+Array = NDArray[np.float64]
+
+
+class Run:
+    """The run folder of a fit, a new one or one that is gone on with, locked while it is written.
+
+    Parameters
+    ----------
+    model : IEQLRegressor
+        Its parameters are the settings of the run, ``run_dir`` the folder.
+    data, prior, extra
+        What is learned from; other data or settings than the folder's are refused at once.
+    source : mapping, optional
+        Files and columns that the data came from.
+    """
+
+    def __init__(
+        self,
+        model: IEQLRegressor,
+        data: Dataset,
+        prior: Prior,
+        extra: tuple[Array, Array] | None,
+        source: Mapping[str, Any] | None,
+    ) -> None:
+        assert model.run_dir is not None
+        self.settings = _settings(model, data, prior, extra)
+        self.sha256 = sha256_of(data.X, data.y, data.weight)
+        self.source = source
+        self.folder = RunFolder(model.run_dir)
+        self.goes_on = RunFolder.exists(model.run_dir)
+        self.seed: int | None = None
+        """What an earlier part of the run drew its random numbers from."""
+        self.seconds_before = 0.0
+        self._open = contextlib.ExitStack()
+        if self.goes_on:
+            self.folder.check_same(self.settings, self.sha256)
+            stored = self.folder.description().get("search_seed")
+            self.seed = stored if isinstance(stored, int) else None
+            self.seconds_before = self.folder.seconds()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def begin(self, tasks: Sequence[Task], prior: Prior, seed: int) -> Result | None:
+        """Write ``run.json``, or read where the earlier search stood."""
+        self.folder.make()
+        self._open.enter_context(locked(self.folder.path))
+        if not self.goes_on:
+            RunFolder.create(
+                self.folder.path,
+                self.settings,
+                self.sha256,
+                search_seed=seed,
+                source=self.source,
+            )
+            return None
+        form = self.folder.checkpoint()
+        if form is None:
+            return None
+        try:
+            return read_checkpoint(form, tasks, prior)
+        except IeqlError as error:
+            raise IeqlError(
+                f"The run in {str(self.folder.path)!r} cannot be gone on with: {error} "
+                "Delete its checkpoint.json to start the search anew."
+            ) from None
+
+
+def _settings(
+    model: IEQLRegressor, data: Dataset, prior: Prior, extra: tuple[Array, Array] | None
+) -> dict[str, Any]:
+    """What fixes a run, in plain words and numbers."""
+    settings: dict[str, Any] = model.get_params()
+    settings["prior"] = None if prior.custom else prior.to_dict()
+    settings["run_dir"] = None
+    if model.trainer != "fast":
+        settings["trainer"] = asdict(PaperSettings.of(model.trainer))
+    if not isinstance(model.random_state, int | np.integer):
+        settings["random_state"] = None
+    settings["domain"] = data.domain.to_dict()
+    settings["domain_is_declared"] = model.domain is not None
+    settings["inputs"] = list(data.feature_names)
+    settings["targets"] = list(data.target_names)
+    settings["extrapolation_sha256"] = None if extra is None else sha256_of(*extra)
+    return settings
+
+
+class Recorder:
+    """Called after each round: appends what is new to the run folder, and publishes what there is.
+
+    First ``front.jsonl``, then the model, then the eye: nothing that was shown can be lost.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        inputs: Scaling,
+        outputs: Sequence[Scaling],
+        publish: Callable[[list[list[Candidate]], Result], None],
+        run: Run | None,
+        start: float,
+    ) -> None:
+        self.names = names
+        self.inputs = inputs
+        self.outputs = outputs
+        self.publish = publish
+        self.run = run
+        self.start = start
+        self._known: list[dict[Expression, Candidate]] = [{} for _ in outputs]
+        self._number = -1
+
+    def __call__(self, result: Result) -> None:
+        """Take in the result of a search so far."""
+        fronts = [self._front(k, front) for k, front in enumerate(result.fronts)]
+        self.publish(fronts, result)
+        if self.run is not None and result.number != self._number:
+            # Between the parts of a round there is nothing to go on from.
+            self._number = result.number
+            self.run.folder.write_checkpoint(checkpoint_form(result))
+
+    def _front(self, k: int, front: Front) -> list[Candidate]:
+        """A front in the user's coordinates, not finished yet."""
+        known = self._known[k]
+        for c in front:
+            if c.expression not in known:
+                known[c.expression] = self._in_users_coordinates(k, c)
+                if self.run is not None:
+                    self.run.folder.append(self._record(k, known[c.expression]))
+        return thinned(Front([known[c.expression] for c in front]))
+
+    def _in_users_coordinates(self, k: int, c: Candidate) -> Candidate:
+        scaling = self.outputs[k]
+        scale = float(scaling.scale.item())
+        expression = c.expression.rescaled(
+            self.inputs.offset, self.inputs.scale, scaling.offset.item(), scale
+        ).canonical()
+        return replace(
+            c,
+            expression=expression,
+            rmse_train=c.rmse_train * scale,
+            rmse_validation=c.rmse_validation * scale,
+            rmse_extrapolation=c.rmse_extrapolation * scale,
+        )
+
+    def _record(self, k: int, c: Candidate) -> dict[str, Any]:
+        before = 0.0 if self.run is None else self.run.seconds_before
+        return {
+            "output": self.names[k],
+            "seconds": round(before + time.time() - self.start, 3),
+            "equation": c.expression.text(),
+            "complexity": c.complexity,
+            "n_parameters": c.n_parameters,
+            "rmse_train": c.rmse_train,
+            "rmse_validation": c.rmse_validation,
+            "rmse_extrapolation": c.rmse_extrapolation,
+        }
