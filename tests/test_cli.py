@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from fitted import evidence
 from ieql.cli import app, column_names, default_folder, read_domain
 from ieql.errors import IeqlError
 from ieql.runs import RunFolder
@@ -150,6 +151,10 @@ class StandIn:
     def latex(self, index=None):
         return f"latex {index}"
 
+    def report_html(self):
+        evidence = getattr(self, "evidence_", None)
+        return f"<p>{self.target_names_} {evidence and evidence.sha256}</p>"
+
 
 @pytest.fixture
 def stand_in(monkeypatch, tmp_path):
@@ -171,6 +176,39 @@ def test_fit_prints_the_front_and_the_selected_equation(stand_in):
     assert "Inputs that matter: speed. Not used: load, power." in result.stdout
     assert "ieql predict runs/data-torque new.csv" in result.stdout
     assert RunFolder.exists("runs/data-torque")
+
+
+def test_fit_writes_the_report_and_says_where(stand_in):
+    result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert f"Report: {Path('run/report.html')}\n" in result.stdout
+    assert Path("run/report.html").read_text() == "<p>['torque'] None</p>"
+
+
+def test_a_report_that_fails_does_not_lose_the_fit(stand_in):
+    def fail(self):
+        raise ZeroDivisionError("oh")
+
+    stand_in.report_html = fail
+    result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert result.exit_code == 0
+    assert "torque = 2*speed" in result.stdout
+    assert result.stderr == ("Warning: The report could not be written: ZeroDivisionError('oh')\n")
+    assert "report.html" not in result.stdout
+
+
+def test_report_is_written_again_from_the_run_folder(stand_in):
+    ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    RunFolder.open("run").write_evidence(evidence())
+    result = ieql("report", "run")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{Path('run/report.html')}\n"
+    assert Path("run/report.html").read_text() == f"<p>['torque'] {'ab' * 32}</p>"
+
+
+def test_report_of_a_damaged_run(stand_in):
+    ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    Path("run/evidence.json").write_text("{")
+    assert "is damaged" in failure("report", "run")
 
 
 def test_demo_replaces_its_own_run(stand_in):

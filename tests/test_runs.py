@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fitted import evidence
 from ieql.errors import IeqlError
 from ieql.runs import RunFolder, sha256_of
 
@@ -199,3 +200,29 @@ def test_sha256_stays_the_same_between_versions():
 def test_run_json_is_plain_json(run):
     text = (run.path / "run.json").read_text(encoding="utf-8")
     assert json.loads(text) == run.description()
+
+
+# --- evidence and report --------------------------------------------------------------------------
+
+
+def test_evidence_and_report_have_files_of_their_own(run):
+    assert run.evidence() is None
+    run.write_evidence(evidence())
+    np.testing.assert_array_equal(run.evidence().X, evidence().X)
+    assert run.write_report("<p>ö</p>") == run.path / "report.html"
+    assert (run.path / "report.html").read_text(encoding="utf-8") == "<p>ö</p>"
+
+
+def test_a_new_run_removes_the_evidence_and_report_of_the_old(run):
+    run.write_evidence(evidence())
+    run.write_report("old")
+    again = RunFolder.create(run.path, SETTINGS, "abc")
+    assert again.evidence() is None
+    assert not (run.path / "report.html").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "\ud800".encode("utf-8", "surrogatepass").hex()])
+def test_damaged_evidence_is_refused(run, text):
+    (run.path / "evidence.json").write_text(text)
+    with pytest.raises(IeqlError, match=r"evidence\.json.*fit again"):
+        run.evidence()

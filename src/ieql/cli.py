@@ -271,6 +271,18 @@ def export(
     typer.echo("\n".join(equations.values()))
 
 
+@app.command(epilog=_examples("ieql report runs/torque"))
+@_plain_speech()
+def report(run: Run) -> None:
+    """Write the report of a run again: one HTML page, for instance after an update of ieql."""
+    model = _load(run)
+    folder = RunFolder.open(run)
+    evidence = folder.evidence()
+    if evidence is not None:
+        model.evidence_ = evidence
+    typer.echo(folder.write_report(model.report_html()))
+
+
 # --- what the options mean -----------------------------------------------------------------------
 
 
@@ -377,9 +389,21 @@ def _print_front(model: IEQLRegressor) -> None:
         typer.echo(f" Not used: {', '.join(rest)}.")
 
 
+def _write_report(model: IEQLRegressor, folder: Path) -> None:
+    """Write the report and say where; what goes wrong here must not cost the user the fit."""
+    try:
+        path = RunFolder.open(folder).write_report(model.report_html())
+    except Exception as error:
+        reason = str(error) if isinstance(error, IeqlError) else repr(error)
+        warnings.warn(f"The report could not be written: {reason}", stacklevel=2)
+    else:
+        typer.echo(f"\nReport: {path}")
+
+
 def _conclude(model: IEQLRegressor, folder: Path) -> None:
     _print_front(model)
     run = shlex.quote(str(folder))
+    _write_report(model, folder)
     typer.echo(f"\nResults are in {folder}. Next, try:")
     typer.echo(f"  ieql predict {run} new.csv > predictions.csv")
     typer.echo(f"  ieql export {run} --format latex")

@@ -6,6 +6,7 @@ import json
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ from ieql.data import Dataset
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, nearest
 from ieql.prior import Prior
+from ieql.report.evidence import Evidence
+from ieql.report.methods import ReportMethods
+from ieql.runs import sha256_of, versions
 from ieql.selection import CRITERIA, Candidate, select
 from ieql.table import MIN_ROWS, check_table, constant_columns
 
@@ -34,7 +38,7 @@ SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
 
 
-class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learn a compact equation from data.
 
     Parameters
@@ -80,6 +84,9 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Whether Ctrl-C ended the fit early.
     stop_reason_ : str
         Why the search ended.
+    evidence_ : Evidence
+        A sample of the data and the circumstances of the fit, for figures and the report; not
+        part of a saved model.
 
     Examples
     --------
@@ -185,10 +192,29 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.stop_reason_ = result.reason
         self._one_output = np.ndim(y) == 1
         self._set_selection(self.selection, result.fronts, result.mean_errors)
+        self.evidence_ = self._evidence(data, extra, start)
         if result.folder is not None:
             result.folder.write_equations(self.equations_)
             result.folder.write_model(self._to_json())
+            result.folder.write_evidence(self.evidence_)
         return self
+
+    def _evidence(self, data: Dataset, extra: tuple[Array, Array] | None, start: float) -> Evidence:
+        """What figures and report need of this fit; kept apart from the saved model."""
+        counted = getattr(self, "unit_counts_", None)
+        return Evidence.of(
+            data.X,
+            data.y,
+            data.feature_names,
+            data.target_names,
+            extra,
+            sha256=sha256_of(data.X, data.y, data.weight),
+            seconds=time.time() - start,
+            seed=int(self.random_state) if _is_whole(self.random_state) else None,
+            versions=versions(),
+            unit_counts=counted or [_unit_counts(front) for front in self.fronts_],
+            counts_all=counted is not None,
+        )
 
     def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
         """Check everything that can be checked before any work is done."""
@@ -421,6 +447,13 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from ieql.model_file import to_form
 
         return json.dumps(to_form(self), indent=1, allow_nan=False)
+
+
+def _unit_counts(front: list[Candidate]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for c in front:
+        counts.update(c.expression.unit_counts())
+    return dict(counts)
 
 
 def _is_whole(value: Any) -> bool:

@@ -1,7 +1,8 @@
 """The run folder: what a fit leaves on disk; a kill at any moment loses nothing already found.
 
 ``run.json`` (settings, versions, seed, SHA-256 of the data), ``front.jsonl`` (one equation per
-line, appended as they are found), ``equations.csv`` and ``model.json`` (written at the end).
+line, appended as they are found), ``equations.csv``, ``model.json`` and ``evidence.json`` (a sample
+of the data, for the report; written at the end), ``report.html``.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ieql.errors import IeqlError
+from ieql.report.evidence import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-__all__ = ["RunFolder", "sha256_of"]
+__all__ = ["RunFolder", "sha256_of", "versions"]
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
+EVIDENCE, REPORT = "evidence.json", "report.html"
+MAX_EVIDENCE_BYTES = 100_000_000
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -67,14 +71,14 @@ class RunFolder:
             "settings": dict(settings),
             "seed": settings.get("random_state"),
             "data_sha256": data_sha256,
-            "versions": _versions(),
+            "versions": versions(),
             "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         }
         text = _to_json(description, indent=2)
         try:
             run.path.mkdir(parents=True, exist_ok=True)
             # run.json stays while the old results go: killed here, the folder is still a run's.
-            for name in (MODEL, EQUATIONS, FRONT):
+            for name in (MODEL, EQUATIONS, FRONT, EVIDENCE, REPORT):
                 (run.path / name).unlink(missing_ok=True)
         except OSError as error:
             raise run._not_writable(error) from error
@@ -150,6 +154,28 @@ class RunFolder:
         """Write the fitted model, already as JSON text, as ``model.json``."""
         self._write(MODEL, text)
 
+    def write_evidence(self, evidence: Evidence) -> None:
+        """Write what the report needs beyond the model as ``evidence.json``."""
+        self._write(EVIDENCE, _to_json(evidence.to_form()) + "\n")
+
+    def write_report(self, text: str) -> Path:
+        """Write the report, already as HTML, as ``report.html``; return where it is."""
+        self._write(REPORT, text)
+        return self.path / REPORT
+
+    def evidence(self) -> Evidence | None:
+        """Return what ``evidence.json`` holds; None if the run has none."""
+        path = self.path / EVIDENCE
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MAX_EVIDENCE_BYTES:
+            raise IeqlError(f"{path} is too large to be the evidence of a fit; fit again.")
+        try:
+            form = json.loads(self._read(EVIDENCE))
+        except (ValueError, RecursionError) as error:
+            raise IeqlError(f"{path} is damaged ({error}); fit again.") from error
+        return Evidence.from_form(form, str(path))
+
     def model_text(self) -> str:
         """Return the text of ``model.json``; an `IeqlError` if the run never got that far."""
         return self.model_path().read_text(encoding="utf-8")
@@ -183,7 +209,7 @@ class RunFolder:
             raise self._not_writable(error) from error
 
     def _refuse_foreign_files(self) -> None:
-        for name in (MODEL, EQUATIONS, FRONT):
+        for name in (MODEL, EQUATIONS, FRONT, EVIDENCE, REPORT):
             if (self.path / name).exists():
                 raise IeqlError(
                     f"{self.path / name} would be overwritten but belongs to no run "
@@ -212,7 +238,8 @@ def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> st
     return digest.hexdigest()
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that can change a result."""
     found = {"python": platform.python_version()}
     for name in VERSIONED:
         try:

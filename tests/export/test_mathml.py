@@ -59,6 +59,7 @@ def test_every_greek_word_has_its_letter():
         (0.123456, "<mn>0.1235</mn>"),
         (1e-5, "<msup><mn>10</mn><mrow><mo>−</mo><mn>5</mn></mrow></msup>"),
         (2e20, "<mn>2</mn><mo>·</mo><msup><mn>10</mn><mn>20</mn></msup>"),
+        (123456.0, "<mn>123500</mn>"),
         (float("inf"), "<mi>∞</mi>"),
     ],
 )

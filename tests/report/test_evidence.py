@@ -7,29 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from fitted import CIRCUMSTANCES, evidence
 from ieql.errors import IeqlError
 from ieql.report.evidence import Evidence
-
-CIRCUMSTANCES = {
-    "sha256": "ab" * 32,
-    "seconds": 3.5,
-    "seed": 7,
-    "versions": {"python": "3.12.1", "ieql": "0.1.0"},
-    "unit_counts": [{"mul": 3, "cos": 1}],
-    "counts_all": True,
-}
-
-
-def evidence(n_rows=100, n_inputs=2, n_outside=0, n_outputs=1):
-    rng = np.random.default_rng(1)
-    X = rng.uniform(1, 2, (n_rows, n_inputs))
-    y = X[:, :1] * np.arange(1, n_outputs + 1)
-    X_out = rng.uniform(3, 4, (n_outside, n_inputs))
-    outside = (X_out, X_out[:, :1] * np.arange(1, n_outputs + 1)) if n_outside else None
-    counts = CIRCUMSTANCES["unit_counts"] * n_outputs
-    names = [f"x{i}" for i in range(n_inputs)]
-    targets = [f"y{k}" for k in range(n_outputs)]
-    return Evidence.of(X, y, names, targets, outside, **CIRCUMSTANCES | {"unit_counts": counts})
 
 
 def test_small_data_are_kept_whole():

@@ -22,6 +22,8 @@ GREEK_LETTERS = dict(
 )
 TIMES = '<mo lspace="0.12em" rspace="0.12em">⁢</mo>'
 """The invisible times, with a thin space: ``2 x``."""
+WRITTEN_OUT = 999_999.5
+"""Numbers below this are written without a power of ten."""
 APPLY = "<mo>⁡</mo>"
 UNPRINTABLE = dict.fromkeys([*range(32), 127, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
 """Characters that XML does not know."""
@@ -100,6 +102,8 @@ def mathml_number(value: float, precision: int = 4) -> str:
     text = f"{abs(value):.{precision}g}"
     if text == "inf":
         return "<mi>∞</mi>"
+    if "e+" in text and abs(value) < WRITTEN_OUT:
+        text = f"{float(text):.0f}"  # 1100 rather than 1.1·10³
     digits, _, exponent = text.partition("e")
     if not exponent:
         return f"<mn>{digits}</mn>"
