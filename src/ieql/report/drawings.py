@@ -33,9 +33,10 @@ def pareto_drawing(
     x = np.array([c.complexity for c in front])
     y = np.array([c.rmse_validation for c in front])
     outside = np.array([c.rmse_extrapolation for c in front])
-    everything = np.concatenate([y, outside[np.isfinite(outside)]])
+    everything = np.concatenate([y, outside])
+    everything = everything[np.isfinite(everything)]
     positive = everything[everything > 0]
-    log = len(positive) > 0 and positive.max() > 8 * positive.min()
+    log = bool(len(positive) and positive.max() > 8 * positive.min())
     # An exact equation would squeeze all others to the top; it lies on the lower edge instead.
     floor = max(float(positive.min()), DECADES * float(positive.max())) if log else 0.0
     plot = Plot(
@@ -57,6 +58,8 @@ def pareto_drawing(
     known = np.isfinite(outside)
     plot.points(x[known], np.maximum(outside[known], floor), "dots outside ring")
     for k, c in enumerate(front):
+        if not np.isfinite(c.rmse_validation):
+            continue  # it has a row in the table, but no place here
         at = (float(plot.x(c.complexity)), float(plot.y(max(c.rmse_validation, floor))))
         plot.raw(_button(c, k, keys[k], at, k == selected))
     if log and everything.min() < floor:

@@ -31,9 +31,10 @@ __all__ = ["Budget", "constants", "equation_part"]
 
 MAX_DOTS = 40_000
 """Dots in all plots of the page together, about; what keeps it below two megabytes."""
-MAX_PLOTS = 400
-"""Plots over an input, together; where there would be more, only inputs in use are shown."""
+MAX_PLOTS = 250
+"""Inputs that are drawn over, for all equations together, about."""
 MAX_INPUTS = 24
+"""And for one equation."""
 LONG = 40_000
 """Characters of MathML beyond which an equation is no longer typeset."""
 
@@ -43,17 +44,15 @@ class Budget:
     """How much may be drawn per equation, so that the page stays small."""
 
     n_dots: int
-    all_inputs: bool
+    n_inputs: int
 
     @classmethod
     def of(cls, findings: Findings) -> Budget:
         """Share the page among all equations of all fronts."""
         n_equations = sum(len(front) for front in findings.fronts)
-        n_inputs = min(len(findings.names), MAX_INPUTS)
-        n_plots = n_equations * (1 + n_inputs)
-        return cls(
-            n_dots=int(np.clip(MAX_DOTS // n_plots, 60, 400)), all_inputs=n_plots <= MAX_PLOTS
-        )
+        n_inputs = min(len(findings.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
+        n_dots = MAX_DOTS // (n_equations * (1 + n_inputs))
+        return cls(n_dots=int(np.clip(n_dots, 60, 400)), n_inputs=n_inputs)
 
 
 def equation_part(findings: Findings, output: int, index: int, budget: Budget) -> dict[str, Any]:
@@ -94,8 +93,8 @@ def _drawings(
 ) -> dict[str, Any]:
     e, target = findings.fronts[output][index].expression, findings.targets[output]
     comparison = compare(e, evidence.X, evidence.y[:, output], evidence.outside)
-    everything = budget.all_inputs or index == findings.selected[output]
-    columns = _columns(findings, e, everything)
+    chosen = index == findings.selected[output]
+    columns = _columns(findings, e, MAX_INPUTS if chosen else budget.n_inputs)
     centre = [c.mean for c in evidence.inputs]
     slices = {
         j: slice_through(
@@ -128,11 +127,11 @@ def _drawings(
     }
 
 
-def _columns(findings: Findings, e: Expression, everything: bool) -> list[int]:
-    """Inputs to draw over: those that matter first, if not all can be."""
+def _columns(findings: Findings, e: Expression, most: int) -> list[int]:
+    """Inputs to draw over: those that are used first, if not all can be."""
     used = [j for j, name in enumerate(findings.names) if name in e.inputs_used]
-    rest = [j for j in range(len(findings.names)) if j not in used] if everything else []
-    return sorted((used + rest)[:MAX_INPUTS])
+    rest = [j for j in range(len(findings.names)) if j not in used]
+    return sorted((used + rest)[:most])
 
 
 # --- the equation as text ------------------------------------------------------------------------
