@@ -84,7 +84,8 @@ def histogram(residual: Array) -> tuple[Array, Array]:
     """Counts and edges of a histogram; its middle is zero's, outliers are in the last bins."""
     if len(residual) == 0:
         return np.zeros(1), np.array([-0.5, 0.5])
-    reach = float(np.quantile(np.abs(residual), 0.995)) or 1.0
+    reach = float(np.quantile(np.abs(residual), 0.995))
+    reach = reach if reach > 1e-300 else 1.0  # an exact equation has residuals of zero
     n_bins = int(np.clip(2 * round(len(residual) ** (1 / 3)), 8, 32)) + 1
     edges = np.linspace(-reach, reach, n_bins + 1)
     inner = np.clip(residual, -reach, reach)

@@ -104,8 +104,8 @@ def uncertain(value: float, error: float | None) -> str:
     """
     if error is None or not math.isfinite(error) or error < 0:
         return number(value, 6)
-    if error == 0.0 or error < 1e-13 * abs(value):
-        return f"{number(value, 8)} (exact)" if error == 0.0 else f"{number(value, 8)} ± <10⁻¹³"
+    if error < 1e-13 * abs(value) or error < 1e-290:
+        return f"{number(value, 8)} ± {number(error, 2)}"  # more digits than a float has
     size = math.floor(math.log10(max(abs(value), error)))
     place = math.floor(math.log10(error)) - 1
     if -5 <= size < 6 and place >= -10:
