@@ -14,6 +14,7 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
+from fitted import evidence
 from ieql.cli import app, column_names, default_folder, read_domain
 from ieql.errors import IeqlError
 from ieql.runs import RunFolder
@@ -117,12 +118,16 @@ class StandIn:
         type(self).asked = settings
         self.settings = settings
 
-    def fit(self, X, y, X_extrapolation=None, y_extrapolation=None):
+    def _fit(self, X, y, weight, X_extrapolation, y_extrapolation, source):
+        type(self).source = source
         type(self).asked |= {"X": X, "y": y, "X_held_out": X_extrapolation}
         self._know(list(X.columns), list(y.columns))
         run = RunFolder.create(self.settings["run_dir"], {}, "abc")
         run.write_model(json.dumps([self.feature_names_, self.target_names_]))
         return self
+
+    def fit(self, X, y):
+        return self._fit(X, y, None, None, None, None)
 
     @classmethod
     def load(cls, path):
@@ -157,6 +162,10 @@ class StandIn:
     def python(self, index=None):
         return f"Python {index}\n"
 
+    def report_html(self):
+        evidence = getattr(self, "evidence_", None)
+        return f"<p>{self.target_names_} {evidence and evidence.sha256}</p>"
+
 
 @pytest.fixture
 def stand_in(monkeypatch, tmp_path):
@@ -178,6 +187,26 @@ def test_fit_prints_the_front_and_the_selected_equation(stand_in):
     assert "Inputs that matter: speed. Not used: load, power." in result.stdout
     assert "ieql predict runs/data-torque new.csv" in result.stdout
     assert RunFolder.exists("runs/data-torque")
+
+
+def test_fit_says_where_the_report_is(stand_in):
+    result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert f"Report: {Path('run/report.html')}\n" in result.stdout
+
+
+def test_report_is_written_again_from_the_run_folder(stand_in):
+    ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    RunFolder.open("run").write_evidence(evidence())
+    result = ieql("report", "run")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{Path('run/report.html')}\n"
+    assert Path("run/report.html").read_text() == f"<p>['torque'] {'ab' * 32}</p>"
+
+
+def test_report_of_a_damaged_run(stand_in):
+    ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    Path("run/evidence.json").write_text("{")
+    assert "is damaged" in failure("report", "run")
 
 
 def test_demo_replaces_its_own_run(stand_in):
@@ -226,14 +255,24 @@ def test_several_targets(stand_in, how):
     assert ieql("export", "run", "--format", "sympy", "--index", 2).stdout == "0.12345*power_2\n"
 
 
-def test_fit_does_not_replace_a_run_unasked(stand_in):
+def test_fit_goes_on_with_a_run_unless_asked_to_replace_it(stand_in):
     fit = ("fit", "data.csv", "--target", "torque", "--out", "run")
-    assert ieql(*fit).exit_code == 0
-    message = failure(*fit)
-    assert "'run' already holds a run" in message
-    assert "--out" in message
-    assert "--overwrite" in message
-    assert ieql(*fit, "--overwrite").exit_code == 0
+    assert ieql(*fit).stderr == ""
+    assert "There is a run in run: going on with it." in ieql(*fit).stderr
+    Path("run/front.jsonl").write_text("{}\n")
+    again = ieql(*fit, "--overwrite")
+    assert (again.exit_code, again.stderr) == (0, "")
+    assert not Path("run/front.jsonl").exists()
+
+
+def test_a_run_knows_the_files_it_came_from(stand_in):
+    ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert stand_in.source == {
+        "data": str(Path("data.csv").resolve()),
+        "targets": ["torque"],
+        "inputs": ["speed", "load", "power"],
+        "extrapolation": None,
+    }
 
 
 def test_interrupted_fit_keeps_its_results(stand_in):
@@ -249,7 +288,7 @@ def test_interrupted_with_nothing_found(stand_in):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    stand_in.fit = interrupt
+    stand_in._fit = interrupt
     result = ieql("fit", "data.csv", "--target", "torque")
     assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
 

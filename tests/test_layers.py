@@ -55,7 +55,10 @@ ORDER: list[str | tuple[str, ...]] = [
 ]
 
 # What `import ieql` must not pay for, and what a saved model must not need.
-HEAVY = ("numba", "sympy", "sklearn", "pandas", "matplotlib", "scipy", "joblib", "yaml", "typer")
+HEAVY = (
+    *("numba", "sympy", "sklearn", "pandas", "matplotlib", "scipy", "joblib", "yaml", "typer"),
+    "jinja2",
+)
 ONLY_FOR_TRAINING = ("ieql.training", "ieql.search", "ieql.network", "numba")
 
 
@@ -162,10 +165,12 @@ def test_a_file_imports_only_from_above(module):
 def test_the_regressor_imports_the_learner_inside_fit_alone():
     """`predict` must not load the training code, so `fit` pays for it when it is called."""
     tree = ast.parse(FILES["regressor"].read_text(encoding="utf-8"))
-    learner = {"learn", "search"}
-    fit = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "fit")
+    learner = {"learn", "recorder", "search"}
+    fit = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "_fit")
     assert learner & set(imports("regressor", fit))
     fit.body = []
+    names_only = next(n for n in tree.body if isinstance(n, ast.If))  # if TYPE_CHECKING
+    names_only.body = []
     assert not learner & set(imports("regressor", tree))
 
 
@@ -178,7 +183,7 @@ def test_help_loads_nothing_heavy():
     assert among(loaded_by("import ieql.cli"), heavy) == []
 
 
-def test_a_saved_model_predicts_without_the_training_code(tmp_path):
+def test_a_saved_model_predicts_and_reports_without_the_training_code(tmp_path):
     import numpy as np
 
     X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
@@ -191,4 +196,11 @@ def test_a_saved_model_predicts_without_the_training_code(tmp_path):
     )
     loaded = loaded_by(program, str(tmp_path / "model.json"))
     assert "ieql.regressor" in loaded
-    assert among(loaded, ONLY_FOR_TRAINING) == []
+    assert among(loaded, (*ONLY_FOR_TRAINING, "matplotlib", "jinja2")) == []
+
+    program = (
+        "import sys; from ieql import IEQLRegressor\n"
+        "IEQLRegressor.load(sys.argv[1]).report(sys.argv[2])"
+    )
+    loaded = loaded_by(program, str(tmp_path / "model.json"), str(tmp_path / "report.html"))
+    assert among(loaded, (*ONLY_FOR_TRAINING, "matplotlib")) == []

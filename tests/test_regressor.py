@@ -424,7 +424,7 @@ def test_progress_is_told_on_stderr(capsys):
     quick(progress=True).fit(*rows())
     out, err = capsys.readouterr()
     assert out == ""
-    assert "1 trainings  y: " in err
+    assert "s of at most 60 s, 1 trainings, " in err
     assert "validation error" in err
     quick().fit(*rows())
     assert capsys.readouterr() == ("", "")

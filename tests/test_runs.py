@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fitted import evidence
 from ieql.errors import IeqlError
 from ieql.runs import RunFolder, sha256_of
 
@@ -117,7 +118,7 @@ def test_equations_and_model_are_written_whole(run):
     run.write_equations(frame)
     run.write_model('{"format": 1}')
     pd.testing.assert_frame_equal(pd.read_csv(run.path / "equations.csv"), frame)
-    assert RunFolder.open(run.path).model_text() == '{"format": 1}'
+    assert RunFolder.open(run.path).model_path().read_text() == '{"format": 1}'
     assert not list(run.path.glob(".*"))  # no temporary file is left
 
 
@@ -130,7 +131,7 @@ def test_a_failed_write_keeps_the_old_file(run, monkeypatch):
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(IeqlError, match="No space left on device"):
         run.write_model("new")
-    assert run.model_text() == "old"
+    assert run.model_path().read_text() == "old"
     assert not list(run.path.glob(".*"))
 
 
@@ -141,7 +142,7 @@ def test_a_new_run_replaces_the_old_one(run):
     assert again.records() == []
     assert again.description()["seed"] == 8
     with pytest.raises(IeqlError, match="cut short"):
-        again.model_text()
+        again.model_path()
 
 
 def test_files_of_no_run_are_not_overwritten(tmp_path):
@@ -163,8 +164,8 @@ def test_a_folder_without_a_run(tmp_path):
 
 def test_a_run_cut_short_says_how_to_go_on(run):
     run.append({"equation": "x"})
-    with pytest.raises(IeqlError, match=r"cut short .*1 equations .*--overwrite"):
-        run.model_text()
+    with pytest.raises(IeqlError, match=r"cut short before it found .*ieql resume"):
+        run.model_path().read_text()
 
 
 def test_a_damaged_description_is_named(run):
@@ -199,3 +200,29 @@ def test_sha256_stays_the_same_between_versions():
 def test_run_json_is_plain_json(run):
     text = (run.path / "run.json").read_text(encoding="utf-8")
     assert json.loads(text) == run.description()
+
+
+# --- evidence and report --------------------------------------------------------------------------
+
+
+def test_evidence_and_report_have_files_of_their_own(run):
+    assert run.evidence() is None
+    run.write_evidence(evidence())
+    np.testing.assert_array_equal(run.evidence().X, evidence().X)
+    assert run.write_report("<p>ö</p>") == run.path / "report.html"
+    assert (run.path / "report.html").read_text(encoding="utf-8") == "<p>ö</p>"
+
+
+def test_a_new_run_removes_the_evidence_and_report_of_the_old(run):
+    run.write_evidence(evidence())
+    run.write_report("old")
+    again = RunFolder.create(run.path, SETTINGS, "abc")
+    assert again.evidence() is None
+    assert not (run.path / "report.html").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "\ud800".encode("utf-8", "surrogatepass").hex()])
+def test_damaged_evidence_is_refused(run, text):
+    (run.path / "evidence.json").write_text(text)
+    with pytest.raises(IeqlError, match=r"evidence\.json.*fit again"):
+        run.evidence()

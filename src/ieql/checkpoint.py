@@ -17,6 +17,7 @@ from ieql.search import Progress, Result
 from ieql.sweep import Find
 from ieql.training.archive import Archive
 from ieql.training.task import Task
+from ieql.units import Unit
 
 __all__ = ["checkpoint_form", "read_checkpoint"]
 
@@ -32,7 +33,7 @@ def checkpoint_form(result: Result) -> dict[str, Any]:
         "reason": result.reason,
         "targets": [
             {
-                "archive": [candidate_form(c) for c in archive.shared()],
+                **_archive_form(archive),
                 "progress": vars(progress),
                 "largest": largest,
                 "units": dict(units),
@@ -59,10 +60,7 @@ def read_checkpoint(form: Any, tasks: Sequence[Task], prior: Prior) -> Result:
     try:
         if form["format"] != FORMAT or len(form["targets"]) != len(tasks):
             raise IeqlError("it is of another version.")
-        archives = [
-            Archive(read_candidate(c, custom) for c in target["archive"])
-            for target in form["targets"]
-        ]
+        archives = [_archive(target, custom) for target in form["targets"]]
         for archive, task in zip(archives, tasks, strict=True):
             if any(c.expression.names != task.names for c in archive):
                 raise IeqlError("its inputs are others.")
@@ -92,6 +90,22 @@ def read_checkpoint(form: Any, tasks: Sequence[Task], prior: Prior) -> Result:
         for progress in result.progress:
             progress.since = progress.n_trainings
     return result
+
+
+def _archive_form(archive: Archive) -> dict[str, Any]:
+    """Members in their order; those of the front by their place, or in full if they have none."""
+    members = list(archive)
+    place = {id(c): k for k, c in enumerate(members)}
+    return {
+        "members": [candidate_form(c) for c in members],
+        "front": [place[id(c)] if id(c) in place else candidate_form(c) for c in archive.front],
+    }
+
+
+def _archive(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Archive:
+    members = [read_candidate(c, custom) for c in form["members"]]
+    front = [members[c] if isinstance(c, int) else read_candidate(c, custom) for c in form["front"]]
+    return Archive.restored(members, front)
 
 
 def _progress(form: Mapping[str, Any]) -> Progress:

@@ -374,6 +374,18 @@ def _written(
     return [form for name, form in pairs if name in equations]
 
 
+@app.command(epilog=_examples("ieql report runs/torque"))
+@_plain_speech()
+def report(run: Run) -> None:
+    """Write the report of a run again: one HTML page, for instance after an update of ieql."""
+    model = _load(run)
+    folder = RunFolder.open(run)
+    evidence = folder.evidence()
+    if evidence is not None:
+        model.evidence_ = evidence
+    typer.echo(folder.write_report(model.report_html()))
+
+
 # --- what the options mean -----------------------------------------------------------------------
 
 
@@ -472,7 +484,8 @@ def _print_front(model: IEQLRegressor) -> None:
 def _conclude(model: IEQLRegressor, folder: Path) -> None:
     _print_front(model)
     run = shlex.quote(str(folder))
-    typer.echo(f"\nResults are in {folder}. Next, try:")
+    typer.echo(f"\nReport: {RunFolder(folder).report_path}")
+    typer.echo(f"Results are in {folder}. Next, try:")
     typer.echo(f"  ieql predict {run} new.csv > predictions.csv")
     typer.echo(f"  ieql export {run} --format latex")
     if model.interrupted_:

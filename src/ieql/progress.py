@@ -93,11 +93,12 @@ class Watch:
         lines: list[RenderableType] = [Text(f"{self._clock()}  (Ctrl-C ends it and keeps all)")]
         if self.front is not None:
             table = Table(box=None, pad_edge=False, expand=False)
-            table.add_column("")
+            table.add_column("", min_width=1)
             if "output" in self.front:
-                table.add_column("output", no_wrap=True)
-            table.add_column("complexity", justify="right", no_wrap=True)
-            table.add_column("validation error", justify="right", no_wrap=True)
+                table.add_column("output", no_wrap=True, max_width=20)
+            # With their least widths given, it is the equation that is cut.
+            for name in ("complexity", "validation error"):
+                table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
             table.add_column("equation", no_wrap=True, overflow="ellipsis")
             for row in _some(self.front).to_dict("records"):
                 cells = ["*" if row["selected"] else ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,8 @@ class Run:
         Its parameters are the settings of the run, ``run_dir`` the folder.
     data, prior, extra
         What is learned from; other data or settings than the folder's are refused at once.
+    sha256 : str
+        Of the data.
     source : mapping, optional
         Files and columns that the data came from.
     """
@@ -50,17 +53,20 @@ class Run:
         data: Dataset,
         prior: Prior,
         extra: tuple[Array, Array] | None,
+        sha256: str,
         source: Mapping[str, Any] | None,
     ) -> None:
         assert model.run_dir is not None
         self.settings = _settings(model, data, prior, extra)
-        self.sha256 = sha256_of(data.X, data.y, data.weight)
+        self.sha256 = sha256
         self.source = source
         self.folder = RunFolder(model.run_dir)
         self.goes_on = RunFolder.exists(model.run_dir)
         self.seed: int | None = None
         """What an earlier part of the run drew its random numbers from."""
         self.seconds_before = 0.0
+        """What the earlier parts of the run took."""
+        self._is_evident = False
         self._open = contextlib.ExitStack()
         if self.goes_on:
             self.folder.check_same(self.settings, self.sha256)
@@ -97,6 +103,24 @@ class Run:
                 f"The run in {str(self.folder.path)!r} cannot be gone on with: {error} "
                 "Delete its checkpoint.json to start the search anew."
             ) from None
+
+    def write(self, model: IEQLRegressor) -> None:
+        """Write what the model holds by now."""
+        self.folder.write_equations(model.equations_)
+        self.folder.write_model(model._to_json())
+        if not self._is_evident:
+            # The sample of the data stays the same; the counts are written at the end.
+            self.folder.write_evidence(model.evidence_)
+            self._is_evident = True
+
+    def conclude(self, model: IEQLRegressor) -> None:
+        """Write the report; what goes wrong here must not cost the user the fit."""
+        self.folder.write_evidence(model.evidence_)
+        try:
+            self.folder.write_report(model.report_html())
+        except Exception as error:
+            reason = str(error) if isinstance(error, IeqlError) else repr(error)
+            warnings.warn(f"The report could not be written: {reason}", stacklevel=2)
 
 
 def _settings(

@@ -7,6 +7,7 @@ import json
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ from ieql.data import Dataset
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, nearest
 from ieql.prior import Prior
+from ieql.report.evidence import Evidence
+from ieql.report.methods import ReportMethods
+from ieql.runs import sha256_of, versions
 from ieql.selection import CRITERIA, Candidate, select
 from ieql.table import MIN_ROWS, check_table, constant_columns
 
@@ -37,7 +41,7 @@ SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
 
 
-class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learn a compact equation from data.
 
     Parameters
@@ -86,6 +90,9 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Why the search ended.
     unit_counts_ : list of dict
         For each output how often each unit occurs in all equations that were kept on the way.
+    evidence_ : Evidence
+        A sample of the data and the circumstances of the fit, for figures and the report; not
+        part of a saved model.
 
     Examples
     --------
@@ -194,11 +201,11 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from ieql.recorder import Run
 
         self._one_output = np.ndim(y) == 1
+        evidence = self._evidence(data, extra)
         with contextlib.ExitStack() as stack:
-            run = None
+            run, watch = None, None
             if self.run_dir is not None:
-                run = stack.enter_context(Run(self, data, prior, extra, source))
-            watch = None
+                run = stack.enter_context(Run(self, data, prior, extra, evidence.sha256, source))
             if self.progress:
                 from ieql.progress import Watch
 
@@ -206,14 +213,17 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
             def publish(result: Learned) -> None:
                 self._take(result, data)
+                seconds = time.time() - start + (run.seconds_before if run else 0.0)
+                self.evidence_ = evidence.after(seconds, result.units)
                 if run is not None:
-                    run.folder.write_equations(self.equations_)
-                    run.folder.write_model(self._to_json())
+                    run.write(self)
                 if watch is not None:
                     watch.show(self.equations_, self.n_trainings_)
 
             seen = publish if run is not None or watch is not None else None
             publish(learn(self, data, prior, extra, start, run, seen))
+            if run is not None:
+                run.conclude(self)
         return self
 
     def _take(self, result: Learned, data: Dataset) -> None:
@@ -228,6 +238,22 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.stop_reason_ = result.reason
         self.unit_counts_ = result.units
         self._set_selection(self.selection, result.fronts, result.mean_errors)
+
+    def _evidence(self, data: Dataset, extra: tuple[Array, Array] | None) -> Evidence:
+        """What figures and report need of this fit; kept apart from the saved model."""
+        return Evidence.of(
+            data.X,
+            data.y,
+            data.feature_names,
+            data.target_names,
+            extra,
+            sha256=sha256_of(data.X, data.y, data.weight),
+            seconds=0.0,
+            seed=int(self.random_state) if _is_whole(self.random_state) else None,
+            versions=versions(),
+            unit_counts=[{} for _ in data.target_names],
+            counts_all=True,
+        )
 
     def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
         """Check everything that can be checked before any work is done."""
@@ -496,6 +522,13 @@ class IEQLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from ieql.model_file import to_form
 
         return json.dumps(to_form(self), indent=1, allow_nan=False)
+
+
+def _unit_counts(front: list[Candidate]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for c in front:
+        counts.update(c.expression.unit_counts())
+    return dict(counts)
 
 
 def _is_whole(value: Any) -> bool:

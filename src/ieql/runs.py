@@ -1,8 +1,9 @@
 """The run folder: what a fit leaves on disk; a kill at any moment loses nothing already found.
 
 ``run.json`` (settings, versions, seed, SHA-256 of the data), ``front.jsonl`` (one equation per
-line, appended as they are found), ``equations.csv`` and ``model.json`` (written after every round
-of the search, and finished at its end) and ``checkpoint.json`` (from which the search goes on).
+line, appended as they are found), ``equations.csv``, ``model.json``, ``evidence.json`` (a sample of
+the data, for the report) and ``checkpoint.json`` (from which the search goes on), all written after
+every round of the search, and ``report.html``, written at its end.
 """
 
 from __future__ import annotations
@@ -23,18 +24,20 @@ import numpy as np
 
 from ieql.errors import IeqlError
 from ieql.lock import locked
+from ieql.report.evidence import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-__all__ = ["RunFolder", "sha256_of"]
+__all__ = ["RunFolder", "sha256_of", "versions"]
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
-CHECKPOINT = "checkpoint.json"
-RESULTS = (CHECKPOINT, MODEL, EQUATIONS, FRONT)
+CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
+RESULTS = (CHECKPOINT, REPORT, EVIDENCE, MODEL, EQUATIONS, FRONT)
 CHANGEABLE = ("max_time", "max_trainings", "n_jobs", "progress", "selection", "run_dir")
 """Settings that may be others when a run goes on: they do not change what it has found."""
+MAX_EVIDENCE_BYTES = 100_000_000
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -85,7 +88,7 @@ class RunFolder:
             "search_seed": search_seed,
             "data_sha256": data_sha256,
             "source": source,
-            "versions": _versions(),
+            "versions": versions(),
             "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         }
         text = _to_json(description, indent=2)
@@ -227,6 +230,33 @@ class RunFolder:
         """Write the fitted model, already as JSON text, as ``model.json``."""
         self._write(MODEL, text)
 
+    def write_evidence(self, evidence: Evidence) -> None:
+        """Write what the report needs beyond the model as ``evidence.json``."""
+        self._write(EVIDENCE, _to_json(evidence.to_form()) + "\n")
+
+    def write_report(self, text: str) -> Path:
+        """Write the report, already as HTML, as ``report.html``; return where it is."""
+        self._write(REPORT, text)
+        return self.report_path
+
+    @property
+    def report_path(self) -> Path:
+        """Where the report is, or will be."""
+        return self.path / REPORT
+
+    def evidence(self) -> Evidence | None:
+        """Return what ``evidence.json`` holds; None if the run has none."""
+        path = self.path / EVIDENCE
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MAX_EVIDENCE_BYTES:
+            raise IeqlError(f"{path} is too large to be the evidence of a fit; fit again.")
+        try:
+            form = json.loads(self._read(EVIDENCE))
+        except (ValueError, RecursionError) as error:
+            raise IeqlError(f"{path} is damaged ({error}); fit again.") from error
+        return Evidence.from_form(form, str(path))
+
     def model_path(self) -> Path:
         """Return where ``model.json`` is; an `IeqlError` if the run never got that far."""
         path = self.path / MODEL
@@ -284,7 +314,8 @@ def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> st
     return digest.hexdigest()
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that can change a result."""
     found = {"python": platform.python_version()}
     for name in VERSIONED:
         try:

@@ -162,7 +162,7 @@ def search(
             if not rounds:
                 result.reason = f"all {budget.max_trainings} trainings are done"
                 break
-            number = result.number + max(len(r) for r in rounds.values()) * N_ISLANDS
+            number = result.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
             known = [archive.shared() for archive in result.archives]
             # Starting processes takes seconds; by then an easy equation is found in this one.
             result.n_processes = 1 if _is_small(rounds) else n_jobs

@@ -41,6 +41,15 @@ class Archive:
         for c in candidates:
             self.add(c)
 
+    @classmethod
+    def restored(cls, members: Iterable[Candidate], front: Iterable[Candidate]) -> Archive:
+        """An archive with just these members, in the order in which they were listed."""
+        archive = cls()
+        for c in members:
+            archive._cells.setdefault(cell(c.expression, c.complexity), []).append(c)
+        archive.front.merge(front)
+        return archive
+
     def __iter__(self) -> Iterator[Candidate]:
         for members in self._cells.values():
             yield from members

@@ -1,0 +1,184 @@
+"""The report's plots as SVG: what `figures` draws in Matplotlib, in the page's own colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.report.svg import Plot, clean, extent, legend
+from ieql.report.views import Comparison, Slice, histogram, running_median, staircase
+from ieql.report.words import number
+from ieql.selection import Candidate
+
+__all__ = [
+    "histogram_drawing",
+    "pareto_drawing",
+    "parity_drawing",
+    "residual_drawing",
+    "slice_drawing",
+    "thinned_out",
+]
+
+Array = NDArray[np.float64]
+DECADES = 1e-7
+"""Part of the largest error below which errors are not told apart in the Pareto plot."""
+
+
+def pareto_drawing(
+    front: Sequence[Candidate], selected: int, target: str, keys: Sequence[str]
+) -> str:
+    """The front with one button per equation; `keys` tell the page's script which it is."""
+    x = np.array([c.complexity for c in front])
+    y = np.array([c.rmse_validation for c in front])
+    outside = np.array([c.rmse_extrapolation for c in front])
+    everything = np.concatenate([y, outside])
+    everything = everything[np.isfinite(everything)]
+    positive = everything[everything > 0]
+    log = bool(len(positive) and positive.max() > 8 * positive.min())
+    # An exact equation would squeeze all others to the top; it lies on the lower edge instead.
+    floor = max(float(positive.min()), DECADES * float(positive.max())) if log else 0.0
+    plot = Plot(
+        (0.0, float(x.max()) or 1.0),
+        extent(np.maximum(everything, floor)) if log else (0.0, extent(everything)[1] or 1.0),
+        "complexity",
+        f"RMSE of {target}",
+        width=640,
+        height=340,
+        letter=1.45,
+        y_log=log,
+        margin=0.07,
+    )
+    steps, best = staircase(front)
+    corners = np.repeat(np.arange(len(steps)), 2)
+    plot.line(
+        steps[corners[1:]], np.maximum(best, floor)[corners[:-1]], "stairs"
+    )  # level first, then down: an equation is the best until a more complex one is better
+    known = np.isfinite(outside)
+    plot.points(x[known], np.maximum(outside[known], floor), "dots outside ring")
+    for k, c in enumerate(front):
+        if not np.isfinite(c.rmse_validation):
+            continue  # it has a row in the table, but no place here
+        at = (float(plot.x(c.complexity)), float(plot.y(max(c.rmse_validation, floor))))
+        plot.raw(_button(c, k, keys[k], at, k == selected))
+    if log and everything.min() < floor:
+        words = f"lower edge: {number(floor, 1)} or less"
+        plot.raw(
+            f'<text x="{plot.left + 4:.0f}" y="{plot.bottom - 5:.0f}" aria-hidden="true">'
+            f"{words}</text>"
+        )
+    if known.any():
+        items = [("dots", "validation"), ("dots outside ring", "extrapolation")]
+        plot.raw(legend(items, plot.right - 112, plot.top + 10))
+    return plot.svg(
+        f"Pareto plot of {target}: {len(front)} equations, error over complexity", "group", "pareto"
+    )
+
+
+def _button(c: Candidate, k: int, key: str, at: tuple[float, float], selected: bool) -> str:
+    label = (
+        f"Equation {k}: complexity {c.complexity:g}, validation error "
+        f"{number(c.rmse_validation)}: {c.expression.text(precision=4)}"
+    )
+    return (
+        f'<g class="point{" selected" if selected else ""}" role="button" tabindex="0" '
+        f'data-show="{clean(key)}" aria-pressed="{str(selected).lower()}" '
+        f'aria-label="{clean(_brief(label, 400))}" '
+        f'transform="translate({at[0]:.1f} {at[1]:.1f})">'
+        '<circle class="reach" r="14"/><circle class="halo" r="10"/>'
+        '<circle class="mark" r="5"/></g>'
+    )
+
+
+def _brief(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def parity_drawing(comparison: Comparison, target: str, n_points: int) -> str:
+    """Predicted over measured."""
+    c = thinned_out(comparison, n_points)
+    both = extent(comparison.measured, comparison.predicted)
+    plot = Plot(both, both, f"{target}, measured", f"{target}, predicted", height=290)
+    plot.line(np.array(both), np.array(both), "rule")
+    _dots(plot, c, c.measured, c.predicted)
+    return plot.svg(
+        f"Predicted over measured {target}: RMSE {number(comparison.rmse)}, "
+        f"R² {number(comparison.r2)}"
+    )
+
+
+def histogram_drawing(comparison: Comparison, target: str) -> str:
+    """Histogram of the residuals of the data."""
+    residual = comparison.residual[~comparison.outside]
+    counts, edges = histogram(residual)
+    top = float(counts.max()) or 1.0
+    plot = Plot(
+        (float(edges[0]), float(edges[-1])), (0.0, top), f"residual of {target}", "rows", height=290
+    )
+    plot.bars(edges, counts)
+    plot.upright(0.0, "rule")
+    middle = number(float(np.median(residual))) if len(residual) else "unknown"
+    return plot.svg(f"Histogram of the residuals of {target}; their median is {middle}")
+
+
+def residual_drawing(
+    comparison: Comparison, column: int, name: str, target: str, n_points: int
+) -> str:
+    """Residuals over one input, with their running median."""
+    c = thinned_out(comparison, n_points)
+    reach = float(np.max(np.abs(comparison.residual), initial=0.0)) or 1.0
+    plot = Plot(
+        extent(comparison.X[:, column]), (-reach, reach), name, f"residual of {target}", height=220
+    )
+    plot.level(0.0, "rule")
+    _dots(plot, c, c.X[:, column], c.residual)
+    inside = ~comparison.outside
+    trend = running_median(comparison.X[inside, column], comparison.residual[inside])
+    plot.line(*trend, "trend")
+    return plot.svg(f"Residuals of {target} over {name}")
+
+
+def slice_drawing(
+    cut: Slice, y_range: tuple[float, float], name: str, target: str, declared: bool
+) -> str:
+    """The equation along one input; training range shaded, declared domain between dashes."""
+    x_range = (float(cut.x[0]), float(cut.x[-1]))
+    plot = Plot(x_range, y_range, name, target, height=220)
+    plot.band(*cut.data)
+    if declared:
+        for end in cut.domain:
+            plot.upright(end, "bound")
+    plot.line(cut.x, cut.y, "curve")
+    known = cut.y[np.isfinite(cut.y)]
+    spoken = (
+        f"from {number(float(known.min()))} to {number(float(known.max()))}" if len(known) else ""
+    )
+    undefined = len(cut.y) - len(known)
+    return plot.svg(
+        f"{target} along {name}, other inputs at their means: {spoken or 'undefined'}"
+        + (f"; undefined in {undefined} of {len(cut.y)} points" if undefined and spoken else "")
+        + f"; data from {number(cut.data[0])} to {number(cut.data[1])}"
+        + (f", domain from {number(cut.domain[0])} to {number(cut.domain[1])}" if declared else "")
+    )
+
+
+def thinned_out(comparison: Comparison, n_points: int) -> Comparison:
+    """Few enough rows to draw, points outside the data among them."""
+    inside = np.flatnonzero(~comparison.outside)
+    outside = np.flatnonzero(comparison.outside)
+    few = outside[:: max(1, -(-len(outside) // max(1, n_points // 4)))]
+    rest = inside[:: max(1, -(-len(inside) // max(1, n_points - len(few))))]
+    rows = np.concatenate([rest, few])
+    return Comparison(
+        comparison.X[rows],
+        comparison.measured[rows],
+        comparison.predicted[rows],
+        comparison.outside[rows],
+        comparison.n_undefined,
+    )
+
+
+def _dots(plot: Plot, c: Comparison, x: Array, y: Array) -> None:
+    plot.points(x[~c.outside], y[~c.outside], "dots")
+    plot.points(x[c.outside], y[c.outside], "dots outside")

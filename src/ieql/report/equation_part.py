@@ -1,0 +1,206 @@
+"""The part of the page that is about one equation: typeset, with constants and its plots."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ieql.equations.expression import Expression
+from ieql.errors import IeqlError
+from ieql.export.latex import latex
+from ieql.export.mathml import mathml, mathml_source
+from ieql.report.diagram import diagram
+from ieql.report.drawings import (
+    histogram_drawing,
+    parity_drawing,
+    residual_drawing,
+    slice_drawing,
+)
+from ieql.report.evidence import Evidence
+from ieql.report.findings import Findings
+from ieql.report.network_drawing import network_drawing
+from ieql.report.svg import clean, extent
+from ieql.report.views import compare, slice_through
+from ieql.report.words import number, uncertain, unit_name
+from ieql.selection import Candidate
+
+__all__ = ["Budget", "constants", "equation_part"]
+
+MAX_DOTS = 40_000
+"""Dots in all plots of the page together, about; what keeps it below two megabytes."""
+MAX_PLOTS = 250
+"""Inputs that are drawn over, for all equations together, about."""
+MAX_INPUTS = 24
+"""And for one equation."""
+LONG = 40_000
+"""Characters of MathML beyond which an equation is no longer typeset."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may be drawn per equation, so that the page stays small."""
+
+    n_dots: int
+    n_inputs: int
+
+    @classmethod
+    def of(cls, findings: Findings) -> Budget:
+        """Share the page among all equations of all fronts."""
+        n_equations = sum(len(front) for front in findings.fronts)
+        n_inputs = min(len(findings.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
+        n_dots = MAX_DOTS // (n_equations * (1 + n_inputs))
+        return cls(n_dots=int(np.clip(n_dots, 60, 400)), n_inputs=n_inputs)
+
+
+def equation_part(findings: Findings, output: int, index: int, budget: Budget) -> dict[str, Any]:
+    """Everything the template shows of row `index` of an output's front."""
+    from markupsafe import Markup
+
+    candidate = findings.fronts[output][index]
+    e, target = candidate.expression, findings.targets[output]
+    selected = index == findings.selected[output]
+    part: dict[str, Any] = {
+        "index": index,
+        "selected": selected,
+        "text": _shortened(e.text(precision=4)),
+        "latex": _shortened(_latex(e, target)),
+        "complexity": candidate.complexity,
+        "n_parameters": candidate.n_parameters,
+        "rmse_train": candidate.rmse_train,
+        "rmse_validation": candidate.rmse_validation,
+        "rmse_extrapolation": _known(candidate.rmse_extrapolation),
+        "typeset": Markup(typeset(e, target, width=64)),
+        "short": Markup(typeset(e, None, precision=3)),
+        "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
+    }
+    X = None if findings.evidence is None else findings.evidence.X
+    network = diagram(e, (target,), findings.prior, X)
+    part["network"] = Markup(network_drawing(network))
+    if findings.evidence is not None:
+        drawings = _drawings(findings, findings.evidence, output, index, budget)
+        part |= {
+            name: [Markup(d) for d in drawing] if isinstance(drawing, list) else drawing
+            for name, drawing in drawings.items()
+        }
+    return part
+
+
+def _drawings(
+    findings: Findings, evidence: Evidence, output: int, index: int, budget: Budget
+) -> dict[str, Any]:
+    e, target = findings.fronts[output][index].expression, findings.targets[output]
+    comparison = compare(e, evidence.X, evidence.y[:, output], evidence.outside)
+    chosen = index == findings.selected[output]
+    columns = _columns(findings, e, MAX_INPUTS if chosen else budget.n_inputs)
+    centre = [c.mean for c in evidence.inputs]
+    slices = {
+        j: slice_through(
+            e,
+            j,
+            centre,
+            (evidence.inputs[j].low, evidence.inputs[j].high),
+            findings.domain[findings.names[j]],
+        )
+        for j in columns
+    }
+    # One scale for all slices: an input that matters little is seen to matter little.
+    y_range = extent(*(cut.y for cut in slices.values()))
+    return {
+        "overall": [
+            parity_drawing(comparison, target, budget.n_dots),
+            histogram_drawing(comparison, target),
+        ],
+        "residuals": [
+            residual_drawing(comparison, j, findings.names[j], target, budget.n_dots)
+            for j in columns
+        ],
+        "slices": [
+            slice_drawing(cut, y_range, findings.names[j], target, findings.domain_is_declared)
+            for j, cut in slices.items()
+        ],
+        "r2": comparison.r2,
+        "n_undefined": comparison.n_undefined,
+        "n_left_out": len(findings.names) - len(columns),
+    }
+
+
+def _columns(findings: Findings, e: Expression, most: int) -> list[int]:
+    """Inputs to draw over: those that are used first, if not all can be."""
+    used = [j for j, name in enumerate(findings.names) if name in e.inputs_used]
+    rest = [j for j in range(len(findings.names)) if j not in used]
+    return sorted((used + rest)[:most])
+
+
+# --- the equation as text ------------------------------------------------------------------------
+
+
+def typeset(e: Expression, target: str | None, precision: int = 4, width: int | None = None) -> str:
+    """MathML, or a sentence where the equation is too long to be read anyway."""
+    try:
+        form = mathml(e, precision=precision, target=target, width=width)
+    except IeqlError:
+        form = None
+    if form is None or len(form) > LONG:
+        name = "" if target is None else f"{clean(target)} = "
+        return f"<em>{name}an equation of {e.n_parameters} parameters, too long to be typeset</em>"
+    return form
+
+
+def _latex(e: Expression, target: str) -> str:
+    try:
+        return latex(e, target=target)
+    except IeqlError:
+        return ""
+
+
+def _shortened(text: str, most: int = 3_000) -> str:
+    return text if len(text) <= most else text[:most] + " …"
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def constants(candidate: Candidate) -> list[dict[str, str]]:
+    """The fitted constants with their standard errors, and where each stands.
+
+    Returns
+    -------
+    list of dict
+        With ``value`` ("2.50 ± 0.12"), ``role`` ("factor of"), ``of`` (MathML, may be empty) and
+        ``inside`` ("the exponential", or empty in the equation's own sum).
+    """
+    e = candidate.expression
+    errors = candidate.standard_errors or (math.nan,) * len(e.constants())
+    places = [(node, a) for node in e.nodes for a in node.args]
+    homes = [node for node, _ in places] + [None] * len(e.outputs)
+    rows: list[dict[str, str]] = []
+    at = 0
+    for home, s in zip(homes, e.sums, strict=True):
+        sources: list[int | None] = [None, *s.sources]
+        for value, source in zip((s.bias, *s.weights), sources, strict=True):
+            error = errors[at]
+            at += 1
+            if value in (0.0, 1.0, -1.0) and not error > 0.0:
+                continue  # part of the structure, not fitted
+            inside = "" if home is None else f"the {unit_name(home.unit.name)}"
+            power = None if home is None else e.power(home)
+            row = {"value": uncertain(value, error), "inside": inside, "of": "", "role": "term"}
+            if source is not None:
+                row |= {"role": "factor of", "of": _typeset_source(e, source)}
+            if power is not None:
+                row |= {"role": "exponent in", "inside": "", "of": _typeset_node(e, home)}
+            rows.append(row)
+    return rows
+
+
+def _typeset_node(e: Expression, node: Any) -> str:
+    return _typeset_source(e, len(e.names) + e.nodes.index(node))
+
+
+def _typeset_source(e: Expression, source: int) -> str:
+    form = mathml_source(e, source, precision=3)
+    return form if len(form) <= LONG else f"<em>{clean(number(source))}</em>"

@@ -1,0 +1,232 @@
+"""The figures in Matplotlib: each function draws into the axes it is given and returns them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ieql.prior import Prior
+from ieql.report.diagram import Diagram
+from ieql.report.views import (
+    Comparison,
+    Slice,
+    frequencies,
+    histogram,
+    running_median,
+    staircase,
+)
+from ieql.selection import Candidate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ieql.report.evidence import Evidence
+
+__all__ = [
+    "draw_histogram",
+    "draw_network",
+    "draw_pareto",
+    "draw_parity",
+    "draw_residuals",
+    "draw_slice",
+    "draw_units",
+]
+
+LIVE, OUTSIDE, PROHIBITED, DEAD = "#0f766e", "#c2570c", "#c0322b", "#b8bec4"
+"""Colours with a meaning, the same as in the report: they can be told apart when printed grey."""
+SHADE = "#0f766e22"
+
+
+def draw_pareto(ax: Axes, front: Sequence[Candidate], selected: int, target: str = "y") -> Axes:
+    """Validation error over complexity: the front, the selected equation, errors outside."""
+    x = np.array([c.complexity for c in front])
+    y = np.array([c.rmse_validation for c in front])
+    steps = staircase(front)
+    ax.step(*steps, where="post", color=DEAD, zorder=1)
+    ax.scatter(x, y, color=LIVE, zorder=3, label="validation")
+    outside = np.array([c.rmse_extrapolation for c in front])
+    known = np.isfinite(outside) & (outside > 0)
+    if known.any():
+        ax.scatter(
+            x[known],
+            outside[known],
+            facecolors="none",
+            edgecolors=OUTSIDE,
+            marker="D",
+            zorder=2,
+            label="extrapolation",
+        )
+    ax.scatter(
+        x[[selected]],
+        y[[selected]],
+        s=160,
+        facecolors="none",
+        edgecolors=LIVE,
+        linewidths=2,
+        zorder=4,
+        label="selected",
+    )
+    positive = y[y > 0]
+    if len(positive) == len(y) and positive.max() > 8 * positive.min():
+        ax.set_yscale("log")
+    ax.set_xlabel("complexity")
+    ax.set_ylabel(f"RMSE of {_plain(target)}")
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_parity(ax: Axes, comparison: Comparison, target: str = "y") -> Axes:
+    """Predicted over measured; on the line they agree."""
+    _scatter(ax, comparison, comparison.measured, comparison.predicted)
+    both = np.concatenate([comparison.measured, comparison.predicted])
+    if len(both):
+        ends = [float(both.min()), float(both.max())]
+        ax.plot(ends, ends, color="0.4", linewidth=1, zorder=1)
+    ax.set_xlabel(f"{_plain(target)}, measured")
+    ax.set_ylabel(f"{_plain(target)}, predicted")
+    ax.set_title(_agreement(comparison), fontsize="medium")
+    return ax
+
+
+def draw_histogram(ax: Axes, comparison: Comparison, target: str = "y") -> Axes:
+    """Histogram of the residuals; the outermost bars hold what lies further out."""
+    counts, edges = histogram(comparison.residual[~comparison.outside])
+    ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=LIVE, edgecolor="white")
+    ax.axvline(0.0, color="0.4", linewidth=1)
+    ax.set_xlabel(f"residual of {_plain(target)}")
+    ax.set_ylabel("rows")
+    return ax
+
+
+def draw_residuals(
+    ax: Axes, comparison: Comparison, column: int, name: str, target: str = "y"
+) -> Axes:
+    """Residuals over one input, with their running median."""
+    x, r = comparison.X[:, column], comparison.residual
+    ax.axhline(0.0, color="0.4", linewidth=1, zorder=1)
+    _scatter(ax, comparison, x, r)
+    inside = ~comparison.outside
+    ax.plot(*running_median(x[inside], r[inside]), color="black", linewidth=1.5, zorder=4)
+    ax.set_xlabel(_plain(name))
+    ax.set_ylabel(f"residual of {_plain(target)}")
+    return ax
+
+
+def draw_slice(ax: Axes, cut: Slice, name: str, target: str = "y") -> Axes:
+    """An equation along one input: training range shaded, ends of the domain dashed."""
+    ax.axvspan(*cut.data, color=SHADE, linewidth=0, zorder=0)
+    for end in cut.domain:
+        ax.axvline(end, color=OUTSIDE, linewidth=1, linestyle="--", zorder=1)
+    ax.plot(cut.x, cut.y, color=LIVE, linewidth=2, zorder=3)
+    ax.set_xlabel(_plain(name))
+    ax.set_ylabel(_plain(target))
+    return ax
+
+
+def draw_units(ax: Axes, evidence: Evidence, prior: Prior) -> Axes:
+    """Relative frequency of the units, with each unit's cost, as in the paper's figure."""
+    shares = frequencies(evidence.unit_counts, prior.units)
+    n = len(evidence.targets)
+    places = np.arange(len(shares))
+    for k, column in enumerate(evidence.targets):
+        heights = [100.0 * share[k] for share in shares.values()]
+        colour = LIVE if n == 1 else f"C{k}"
+        ax.bar(places + (k - (n - 1) / 2) * 0.8 / n, heights, 0.8 / n, color=colour)
+        ax.containers[-1].set_label(_plain(column.name))
+    known = {"input", *prior.costs}
+    labels = [f"{u}\n({prior.cost(u):g})" if u in known else u for u in shares]
+    ax.set_xticks(places, labels)
+    ax.set_xlabel("unit (cost)")
+    ax.set_ylabel("relative frequency [%]")
+    ax.set_title(_counted(evidence), fontsize="medium")
+    if n > 1:
+        ax.legend(frameon=False)
+    return ax
+
+
+def draw_network(ax: Axes, network: Diagram) -> Axes:
+    """The network with its live connections, as in the paper's architecture figure."""
+    for a, b in network.prohibited:
+        ends = [network.places[k] for k in (a, b)]
+        ax.plot(
+            [p.column for p in ends],
+            [-p.row for p in ends],
+            color=PROHIBITED,
+            linewidth=0.7,
+            linestyle=(0, (4, 3)),
+            alpha=0.5,
+            zorder=1,
+        )
+    for connection in network.connections:
+        points = np.array(
+            [(p.column, -p.row) for p in map(network.places.__getitem__, connection.path)]
+        )
+        ax.plot(*_smooth(points), color=LIVE, linewidth=0.8 + 2.4 * connection.strength, zorder=2)
+    for place in network.places:
+        _draw_place(ax, place)
+    ax.set_xlim(-0.5, network.n_columns - 0.5)
+    ax.set_ylim(-network.n_rows / 2 - 0.2, network.n_rows / 2 + 0.2)
+    ax.set_axis_off()
+    return ax
+
+
+def _draw_place(ax: Axes, place: Any) -> None:
+    box = {
+        "boxstyle": "round,pad=0.35" if place.kind in ("unit", "copy") else "circle,pad=0.3",
+        "facecolor": "white",
+        "edgecolor": LIVE if place.live else DEAD,
+        "linewidth": 2.2 if place.shared else 1.0,
+        "linestyle": "--" if place.kind == "copy" else "-",
+    }
+    ax.text(
+        place.column,
+        -place.row,
+        _plain(place.label),
+        ha="center",
+        va="center",
+        fontsize="small",
+        color="black" if place.live else DEAD,
+        bbox=box,
+        zorder=5,
+    )
+
+
+def _smooth(points: Any) -> tuple[Any, Any]:
+    """A line that leaves and enters every place horizontally."""
+    t = np.linspace(0.0, 1.0, 24)
+    ease = t * t * (3 - 2 * t)
+    pieces = [
+        np.column_stack([a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * ease])
+        for a, b in itertools.pairwise(points)
+    ]
+    line = np.concatenate(pieces)
+    return line[:, 0], line[:, 1]
+
+
+def _scatter(ax: Axes, comparison: Comparison, x: Any, y: Any) -> None:
+    inside = ~comparison.outside
+    ax.scatter(x[inside], y[inside], s=10, alpha=0.5, color=LIVE, linewidths=0, zorder=2)
+    if comparison.outside.any():
+        ax.scatter(
+            x[~inside], y[~inside], s=14, marker="D", color=OUTSIDE, zorder=3, label="extrapolation"
+        )
+        ax.legend(frameon=False)
+
+
+def _agreement(comparison: Comparison) -> str:
+    text = f"RMSE {comparison.rmse:.4g}, R² {comparison.r2:.4f}"
+    if comparison.n_undefined:
+        text += f"; undefined in {comparison.n_undefined} rows"
+    return text
+
+
+def _counted(evidence: Evidence) -> str:
+    return "over all candidates" if evidence.counts_all else "over the equations on the front"
+
+
+def _plain(name: str) -> str:
+    """A name as it stands: Matplotlib would read what is between dollar signs as a formula."""
+    return name.replace("$", r"\$")

@@ -1,0 +1,73 @@
+"""What the report and the figures are about: the fronts, the prior, the domain, the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Sum
+from ieql.prior import Prior
+from ieql.report.evidence import Evidence
+from ieql.selection import Candidate
+
+__all__ = ["Findings", "joined"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A fitted model as the report sees it.
+
+    Attributes
+    ----------
+    names, targets : tuple of str
+        Inputs and outputs.
+    fronts : tuple of tuples of Candidate
+        One front per output, the simplest equation first.
+    selected : tuple of int
+        Place of the selected equation in each front.
+    criterion : str
+        What selected it.
+    prior : Prior
+        The expert knowledge.
+    domain : mapping of str to (low, high)
+        Where the equations are safe; `domain_is_declared` tells whether the user said so.
+    settings : mapping
+        The other settings of the fit, to be listed.
+    n_trainings, stop_reason, interrupted
+        How the search ended.
+    evidence : Evidence or None
+        The sample of the data; None for a model that was loaded without it.
+    """
+
+    names: tuple[str, ...]
+    targets: tuple[str, ...]
+    fronts: tuple[tuple[Candidate, ...], ...]
+    selected: tuple[int, ...]
+    criterion: str
+    prior: Prior
+    domain: Mapping[str, tuple[float, float]]
+    domain_is_declared: bool
+    settings: Mapping[str, Any]
+    n_trainings: int
+    stop_reason: str
+    interrupted: bool
+    evidence: Evidence | None
+
+    def selected_expression(self) -> Expression:
+        """The selected equations of all outputs as one graph, with shared units shared."""
+        chosen = zip(self.fronts, self.selected, strict=True)
+        return joined([front[k].expression for front, k in chosen])
+
+
+def joined(expressions: list[Expression]) -> Expression:
+    """One graph for the outputs of all expressions: a unit that several use stands in it once."""
+    builder = Builder(expressions[0].names)
+    outputs: list[Sum] = []
+    for e in expressions:
+        values = [builder.input(i) for i in range(len(e.names))]
+        for node in e.nodes:
+            values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
+        outputs += [translate(s, values) for s in e.outputs]
+    return builder.expression(*outputs)

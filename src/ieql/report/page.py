@@ -1,0 +1,198 @@
+"""The report: one HTML page that needs no network and no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import Any
+
+from ieql.export.mathml import mathml_name
+from ieql.report.diagram import diagram
+from ieql.report.drawings import pareto_drawing
+from ieql.report.equation_part import Budget, equation_part
+from ieql.report.findings import Findings
+from ieql.report.network_drawing import network_drawing
+from ieql.report.views import frequencies
+from ieql.report.words import input_rules, number, preset_name, prohibitions, unit_name
+
+__all__ = ["page"]
+
+CRITERIA = {
+    "MDL": "the shortest description of the data: error of all rows against complexity",
+    "V_int": "the least validation error",
+    "V_int-S": "the least sum of squared validation error and complexity, each scaled to [0, 1]",
+    "V_int&ex": "the least error inside and outside the data",
+}
+MAX_COLUMNS = 200
+"""Columns listed in the summary of the data, at most."""
+
+
+def page(findings: Findings) -> str:
+    """Write the report of a fitted model as HTML text.
+
+    Everything that comes from the user (names of columns and units, settings) is escaped: by the
+    template, or where it stands in a drawing or an equation, when that is written. The page's
+    policy allows no script but its own.
+    """
+    script = _file("script.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    text: str = _template().render(
+        title=", ".join(findings.targets),
+        style=_markup(_file("style.css")),
+        script=_markup(script),
+        script_digest=digest,
+        outputs=_outputs(findings),
+        joint=_joint(findings),
+        criterion=findings.criterion,
+        criterion_words=CRITERIA.get(findings.criterion, ""),
+        prior=_prior(findings),
+        units=_units(findings),
+        data=_data(findings),
+        run=_run(findings),
+        number=number,
+    )
+    return text
+
+
+def _template() -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_file("template.html"))
+
+
+def _file(name: str) -> str:
+    return resources.files("ieql.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _markup(text: str) -> Any:
+    """Mark text of our own as safe: all of the user's in it has been escaped."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+# --- the parts of the page -----------------------------------------------------------------------
+
+
+def _outputs(findings: Findings) -> list[dict[str, Any]]:
+    budget = Budget.of(findings)
+    outputs = []
+    for k, (name, front) in enumerate(zip(findings.targets, findings.fronts, strict=True)):
+        keys = [f"{k}-{i}" for i in range(len(front))]
+        equations = [equation_part(findings, k, i, budget) for i in range(len(front))]
+        for equation, key in zip(equations, keys, strict=True):
+            equation["key"] = key
+        outputs.append(
+            {
+                "number": k,
+                "name": name,
+                "symbol": _markup(f"<math><mrow>{mathml_name(name)}</mrow></math>"),
+                "pareto": _markup(pareto_drawing(front, findings.selected[k], name, keys)),
+                "equations": equations,
+                "selected": findings.selected[k],
+                "has_extrapolation": any(e["rmse_extrapolation"] is not None for e in equations),
+            }
+        )
+    return outputs
+
+
+def _joint(findings: Findings) -> Any:
+    """The selected equations of several outputs as one network; None for a single output."""
+    if len(findings.targets) == 1:
+        return None
+    X = None if findings.evidence is None else findings.evidence.X
+    network = diagram(findings.selected_expression(), findings.targets, findings.prior, X)
+    shared = sum(place.shared for place in network.places)
+    return {"drawing": _markup(network_drawing(network)), "n_shared": shared}
+
+
+def _prior(findings: Findings) -> dict[str, Any]:
+    prior = findings.prior
+    return {
+        "preset": preset_name(prior),
+        "prohibitions": prohibitions(prior),
+        "rules": input_rules(prior),
+        "layers": prior.layers,
+        "copies": prior.copies,
+    }
+
+
+def _units(findings: Findings) -> dict[str, Any]:
+    """Per unit: its cost, how often candidates used it, what it adds to the selected complexity."""
+    prior, evidence = findings.prior, findings.evidence
+    chosen = [
+        front[k].expression for front, k in zip(findings.fronts, findings.selected, strict=True)
+    ]
+    sources = [e.source_name(i) for e in chosen for s in e.sums for i in s.sources]
+    counts = () if evidence is None else evidence.unit_counts
+    shares = frequencies(counts, prior.units)
+    names = dict.fromkeys(["input", *shares, *sources])
+    highest = max((share for of in shares.values() for share in of), default=0.0) or 1.0
+    rows = [
+        {
+            "name": name,
+            "words": unit_name(name),
+            "cost": prior.costs.get(name),
+            "shares": [
+                {"percent": 100 * share, "width": 100 * share / highest}
+                for share in shares.get(name, [])
+            ],
+            "uses": sources.count(name),
+            "is_input": name == "input",
+        }
+        for name in names
+    ]
+    return {
+        "rows": rows,
+        "counted": evidence is not None,
+        "counts_all": evidence is not None and evidence.counts_all,
+        "n_outputs": len(findings.targets),
+        "targets": findings.targets,
+        "total": sum(prior.cost(name) for name in sources),
+    }
+
+
+def _data(findings: Findings) -> dict[str, Any]:
+    evidence = findings.evidence
+    known = {} if evidence is None else {c.name: c for c in evidence.inputs}
+    rows = [
+        {"name": name, "role": "input", "column": known.get(name), "domain": findings.domain[name]}
+        for name in findings.names[:MAX_COLUMNS]
+    ]
+    targets = {} if evidence is None else {c.name: c for c in evidence.targets}
+    rows += [
+        {"name": name, "role": "target", "column": targets.get(name), "domain": None}
+        for name in findings.targets[:MAX_COLUMNS]
+    ]
+    return {
+        "rows": rows,
+        "evidence": evidence,
+        "left_out": max(0, len(findings.names) - MAX_COLUMNS),
+        "declared": findings.domain_is_declared,
+        "n_sample": 0 if evidence is None else int((~evidence.outside).sum()),
+    }
+
+
+def _run(findings: Findings) -> dict[str, Any]:
+    evidence = findings.evidence
+    settings = {
+        name.replace("_", " "): _setting(value)
+        for name, value in findings.settings.items()
+        if value is not None
+    }
+    return {
+        "evidence": evidence,
+        "settings": settings,
+        "n_trainings": findings.n_trainings,
+        "stop_reason": findings.stop_reason,
+        "interrupted": findings.interrupted,
+        "versions": {} if evidence is None else dict(evidence.versions),
+    }
+
+
+def _setting(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

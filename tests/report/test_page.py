@@ -1,0 +1,220 @@
+"""The report: whole, self-contained, well formed, and deaf to markup in the user's names."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import itertools
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fitted import model
+from ieql.errors import IeqlError
+from ieql.prior import Prior
+from ieql.units import Unit
+
+EVIL = "<script>alert(1)</script>"
+IMAGE = "\"'><img src=x onerror=alert(1)>"
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Reader(HTMLParser):
+    """Collects elements, and fails where one is closed that was not opened last."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+def words(text: str) -> str:
+    """The page without its markup, style and script."""
+    text = re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.S)
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+@pytest.fixture(scope="module")
+def page():
+    return model(outside=True, domain={"x": (0.5, 3.0)}).report_html()
+
+
+def test_the_parts_asked_for_are_there(page):
+    said = words(page)
+    assert "ab" * 32 in said  # the hash
+    assert "300 rows and 20 labelled points outside" in said
+    for phrase in (
+        "The preset motor",
+        "no cosine of a cosine",
+        "no exponential of an exponential",
+        "Measured and predicted",
+        "Residuals over each input",
+        "Slices through each input",
+        "Network",
+        "Constants ± standard error",
+        "over all candidates of the search",
+        "declared domain 0.5 to 3",
+        "time 3.5 s",
+        "trainings 12",
+        "ended because the time is up",
+        "seed 7",
+        "python 3.12.1",
+    ):
+        assert phrase.replace("declared domain ", "") in said, phrase
+    assert "2.500 ± 0.025" in said
+
+
+def test_it_is_well_formed(page):
+    Reader(page)
+    for svg in re.findall(r"<svg.*?</svg>", page, flags=re.S):
+        ElementTree.fromstring(svg)
+    for form in re.findall(r"<math.*?</math>", page, flags=re.S):
+        ElementTree.fromstring(form)
+
+
+def test_it_asks_nothing_of_the_network(page):
+    reader = Reader(page)
+    for _, attrs in reader.elements:
+        for name in ("src", "href", "data", "action", "srcset", "poster"):
+            address = attrs.get(name)
+            assert address is None or address.startswith("#") or address == "data:,", address
+    addresses = set(re.findall(r"https?://[^\s\"'<)]+", page))
+    assert addresses <= {"http://www.w3.org/1998/Math/MathML"}
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_its_policy_allows_its_own_script_and_nothing_else(page):
+    (script,) = re.findall(r"<script>(.*?)</script>", page, flags=re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = [m["content"] for m in Reader(page).all("meta") if "http-equiv" in m]
+    assert policy.startswith("default-src 'none'")
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize(
+    "evil", [EVIL, "\"'><img src=x onerror=alert(1)>", "{{ 7*7 }}", "</style>"]
+)
+def test_markup_in_names_stays_text(evil):
+    rule = {evil: {"not_in": ["cos"]}}
+    m = model(
+        ("3", f"2*`{evil}` + cos(z)"),
+        ("1", f"`{evil}`*z"),
+        names=(evil, "z"),
+        targets=(evil, "w" + evil),
+        prior=Prior(inputs=rule),
+        outside=True,
+    )
+    m.stop_reason_ = evil
+    page = m.report_html()
+    reader = Reader(page)
+    assert len(reader.all("script")) == 1
+    assert not reader.all("img")
+    assert not any(name.startswith("on") for _, attrs in reader.elements for name in attrs)
+    assert page.count("</style>") == 1
+    assert html.escape(evil) in page
+
+
+def test_a_screen_reader_is_told_what_the_plots_show(page):
+    reader = Reader(page)
+    svgs = reader.all("svg")
+    assert svgs
+    assert all(svg["aria-label"] and svg["role"] in ("img", "group") for svg in svgs)
+    assert reader.all("html")[0]["lang"] == "en"
+    points = [g for g in reader.all("g") if g.get("role") == "button"]
+    assert len(points) == 3
+    assert "complexity 1" in points[1]["aria-label"]
+    assert [p["aria-pressed"] for p in points] == ["false", "false", "true"]
+    sorts = [th.get("aria-sort") for th in reader.all("th")]
+    assert "ascending" in sorts
+    assert all(table_head["scope"] for table_head in reader.all("th"))
+
+
+def test_headings_go_down_one_step_at_a_time(page):
+    body = re.sub(r"<template.*?</template>", "", page, flags=re.S)
+    levels = [int(level) for level in re.findall(r"<h([1-6])", body)]
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+
+
+def test_a_model_without_evidence_has_a_report_without_plots_of_data():
+    page = model(with_evidence=False).report_html()
+    assert "loaded without the data of its fit" in page
+    assert "Residuals over each input" not in page
+    Reader(page)
+
+
+def test_several_outputs_share_a_diagram():
+    said = words(model(("1", "x*z"), ("1", "2*x*z + x")).report_html())
+    assert "Shared units" in said
+    assert "1 unit is used by several outputs" in said
+    assert "Front of y" in said
+    assert "Front of w" in said
+
+
+def test_units_of_ones_own_and_their_names():
+    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    said = words(model(prior=Prior(custom=(tanh,))).report_html())
+    assert "A prior of the user's own" in said.replace("&#39;", "'")
+    assert "tanh" in said
+
+
+def test_equations_that_are_undefined_or_explode_are_drawn():
+    m = model(("log(x - 1.5)", "exp(exp(exp(3*x)))", "1/(x - 1.5)", "3*x"))
+    page = m.report_html()
+    assert "the equation is undefined" in page
+    drawn = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.S))
+    assert not re.search(r"\b(nan|inf)\b", drawn)
+    Reader(page)
+
+
+def test_a_constant_equation_of_constant_data():
+    Reader(model(("3",), noise=0.0).report_html())
+
+
+def test_the_page_stays_small():
+    names = tuple("abcdef")
+    front = ["1", *(" + ".join(f"{k}*{n}**2" for n in names[:k]) for k in range(1, 7))] * 2
+    assert len(model(front, names=names).report_html()) < 1_000_000
+
+
+def test_the_page_stays_small_whatever_was_found():
+    names = tuple(f"input {i}" for i in range(30))
+    terms = [f"{k + 1}*`input {k % 30}`" for k in range(40)]
+    fronts = [[" + ".join(terms[: k + 1]) for k in range(40)]] * 2
+    assert len(model(*fronts, names=names).report_html()) < 4_000_000
+
+
+def test_an_equation_too_long_to_read_is_not_typeset():
+    text = " + ".join(f"cos({k + 1}*x*z)" for k in range(400))
+    page = model((text,)).report_html()
+    assert "too long to be typeset" in page
+
+
+def test_report_writes_the_file_and_says_where(tmp_path):
+    path = model().report(tmp_path / "r.html")
+    assert path == tmp_path / "r.html"
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    with pytest.raises(IeqlError, match="Cannot write the report"):
+        model().report(tmp_path / "nowhere" / "r.html")

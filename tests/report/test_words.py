@@ -1,0 +1,82 @@
+"""The prior in words, and numbers as they are read."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ieql.prior import PRESETS, Prior
+from ieql.report.words import input_rules, number, preset_name, prohibitions, uncertain
+
+
+def test_presets_are_known_by_name():
+    assert preset_name(PRESETS["motor"]) == "motor"
+    assert preset_name(Prior.of({"preset": "motor"})) == "motor"
+    assert preset_name(Prior(prohibit=())) is None
+
+
+@pytest.mark.parametrize(
+    ("composition", "words"),
+    [
+        ("cos(cos)", "no cosine of a cosine"),
+        ("cos(exp)", "no cosine of an exponential"),
+        ("mul(mul)", "no product with a product in it"),
+        ("mul(_, log)", "no product with a logarithm as its second factor"),
+        ("div(_, div)", "no quotient with a quotient as its denominator"),
+        ("div(square, _)", "no quotient with a square as its numerator"),
+    ],
+)
+def test_prohibitions(composition, words):
+    assert prohibitions(Prior(prohibit=(composition,))) == [words]
+
+
+def test_rules_for_inputs():
+    rules = {
+        "T": {"not_in": ["cos", "exp"]},
+        "n": {"only_in": ["output"]},
+        "a": {"only_in": []},
+        "b": {"not_in": []},
+    }
+    assert input_rules(Prior(inputs=rules)) == [
+        "T does not enter a cosine or an exponential directly",
+        "n enters only the output directly",
+        "a is not used",
+        "b may enter any unit",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-1.5, "−1.5"),
+        (24684.0, "24680"),
+        (1e6, "10⁶"),
+        (-1e6, "−10⁶"),
+        (2.5e-7, "2.5·10⁻⁷"),
+        (math.nan, "–"),
+        (-math.inf, "−∞"),
+    ],
+)
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.0082685312, 0.0000012, "0.0082685 ± 0.0000012"),
+        (-29.7, 0.4, "−29.70 ± 0.40"),
+        (1234.0, 56.0, "1234 ± 56"),
+        (2.5e-9, 1.2e-11, "(2.500 ± 0.012)·10⁻⁹"),
+        (0.1, 3.0, "0.1 ± 3.0"),
+        (2.0, 0.0, "2 ± 0"),
+        (2.0, 1e-17, "2 ± 10⁻¹⁷"),
+        (2.0, None, "2"),
+        (2.0, math.nan, "2"),
+        (1e-300, 1e-300, "10⁻³⁰⁰ ± 10⁻³⁰⁰"),
+    ],
+)
+def test_constants_with_their_standard_errors(value, error, text):
+    assert uncertain(value, error) == text

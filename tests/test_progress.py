@@ -1,0 +1,65 @@
+"""What is shown while a fit goes on."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pandas as pd
+from rich.console import Console
+
+from ieql.progress import MOST_ROWS, Watch
+
+
+def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "equation": [f"{k}.123456789*cos(x) + {'y + ' * 40}1" for k in range(n)],
+            "complexity": [float(k) for k in range(n)],
+            "rmse_validation": [1.0 / (k + 1) for k in range(n)],
+            "selected": [k == selected for k in range(n)],
+        }
+    )
+
+
+def shown(console: Console, table: pd.DataFrame) -> str:
+    watch = Watch(time.time() - 5, 60.0, console)
+    with watch:
+        watch.show(table, 7)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_without_a_terminal_there_is_a_plain_line_per_round():
+    text = shown(Console(file=io.StringIO(), width=80), front())
+    assert text.startswith(
+        "  5.0 s of at most 60 s, 7 trainings, 3 equations, validation error 0.5"
+    )
+    assert "1.123*cos(x)" in text
+    assert text.count("\n") == 1
+    assert "\x1b" not in text
+
+
+def test_a_terminal_shows_the_front_cut_to_its_width_with_the_selected_one_marked():
+    text = shown(Console(file=io.StringIO(), width=70, force_terminal=True), front())
+    assert "complexity" in text
+    assert "*" in text
+    assert "…" in text
+    assert "Ctrl-C" in text
+
+
+def test_of_a_long_front_the_part_around_the_selected_one_is_shown():
+    watch = Watch(time.time(), None, Console(file=io.StringIO(), width=200))
+    watch.front = front(40, selected=30)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(watch.render())
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "30.12" in text
+    assert "1.123" not in text
+    assert text.count("cos(x)") == MOST_ROWS
+
+
+def test_names_are_no_markup():
+    table = front().assign(output="[red]")
+    text = shown(Console(file=io.StringIO(), width=120), table)
+    assert "[red]: " in text

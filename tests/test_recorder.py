@@ -1,0 +1,201 @@
+"""Runs that are stopped and go on, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ieql import IEQLRegressor, Prior, Unit
+from ieql.errors import IeqlError
+from ieql.lock import locked
+from ieql.runs import RunFolder
+from ieql.search import search
+
+
+def table(n: int = 120) -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(-1, 1, (n, 2)), columns=["a", "b"])
+    y = np.cos(3 * X["a"]) + X["b"] ** 2 + 0.05 * rng.normal(size=n)
+    return X, y.rename("out")
+
+
+def model(folder, **settings):
+    defaults = {"max_time": None, "max_trainings": 8, "n_jobs": 1, "random_state": 0}
+    return IEQLRegressor(run_dir=folder, **{**defaults, **settings})
+
+
+def texts(model) -> list[str]:
+    return list(model.equations_["equation"])
+
+
+def test_a_run_that_goes_on_ends_where_an_undisturbed_one_does(tmp_path):
+    X, y = table()
+    once = model(tmp_path / "once", max_trainings=12).fit(X, y)
+    model(tmp_path / "twice", max_trainings=4).fit(X, y)
+    twice = model(tmp_path / "twice", max_trainings=12).fit(X, y)
+    assert twice.n_trainings_ == once.n_trainings_ == 12
+    assert texts(twice) == texts(once)
+
+
+def test_a_sweep_does_not_train_its_models_again(tmp_path):
+    X, y = table()
+    short = {"layers": 1, "copies": 1, "first_epochs": 2, "epochs": 2, "n_strengths": 4}
+    first = model(tmp_path, trainer=short, max_trainings=3).fit(X, y)
+    again = model(tmp_path, trainer=short, max_trainings=None, max_time=60).fit(X, y)
+    assert (first.n_trainings_, again.n_trainings_) == (3, 4)
+    whole = model(None, trainer=short, max_trainings=4).fit(X, y)
+    assert texts(again) == pytest.approx(texts(whole))
+
+
+def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
+    X, y = table()
+    X, y = X, X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    first = model(tmp_path, max_trainings=200).fit(X, y)
+    assert first.stop_reason_ == "what is left looks like noise"
+    again = model(tmp_path, max_trainings=200).fit(X, y)
+    assert again.n_trainings_ > first.n_trainings_
+
+
+def test_an_exact_run_is_over(tmp_path):
+    X, _ = table()
+    first = model(tmp_path).fit(X, 3 * X["a"])
+    again = model(tmp_path).fit(X, 3 * X["a"])
+    assert again.stop_reason_ == "the equations are exact"
+    assert texts(again) == texts(first)
+
+
+def test_without_a_seed_the_run_keeps_the_one_it_drew(tmp_path):
+    X, y = table()
+    model(tmp_path, max_trainings=4, random_state=None).fit(X, y)
+    seed = RunFolder.open(tmp_path).description()["search_seed"]
+    model(tmp_path, max_trainings=8, random_state=None).fit(X, y)
+    assert RunFolder.open(tmp_path).description()["search_seed"] == seed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"random_state": 1}, r"other settings \(random_state\)"),
+        ({"prior": "motor", "layers": 2}, r"other settings \(layers, prior\)"),
+        ({"domain": {"a": (-3, 3)}}, r"other settings \(domain, domain_is_declared\)"),
+        ({"trainer": "paper"}, r"other settings \(trainer\)"),
+    ],
+)
+def test_other_settings_are_refused_and_nothing_is_lost(tmp_path, change, message):
+    X, y = table()
+    model(tmp_path, max_trainings=2).fit(X, y)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(IeqlError, match=message):
+        model(tmp_path, **change).fit(X, y)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_other_data_is_refused(tmp_path):
+    X, y = table()
+    model(tmp_path, max_trainings=2).fit(X, y)
+    with pytest.raises(IeqlError, match=r"a run on other data; .*--overwrite"):
+        model(tmp_path).fit(X, y + 1)
+    with pytest.raises(IeqlError, match=r"extrapolation_sha256"):
+        model(tmp_path).fit(X, y, X_extrapolation=X + 2, y_extrapolation=y)
+
+
+def test_limits_processes_and_selection_may_change(tmp_path):
+    X, y = table()
+    model(tmp_path, max_trainings=2).fit(X, y)
+    again = model(tmp_path, max_trainings=4, n_jobs=2, selection="V_int").fit(X, y)
+    assert again.criterion_ == "V_int"
+
+
+def test_two_processes_never_write_one_folder(tmp_path):
+    X, y = table()
+    with locked(tmp_path), pytest.raises(IeqlError, match="Another process is writing"):
+        model(tmp_path).fit(X, y)
+    model(tmp_path, max_trainings=1).fit(X, y)
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_a_damaged_checkpoint_says_how_to_go_on(tmp_path):
+    X, y = table()
+    model(tmp_path, max_trainings=2).fit(X, y)
+    for text in ("{", "[]", '{"format": 99}', '{"format": 1, "targets": [{}]}'):
+        (tmp_path / "checkpoint.json").write_text(text)
+        with pytest.raises(IeqlError, match=r"checkpoint\.json"):
+            model(tmp_path).fit(X, y)
+    (tmp_path / "checkpoint.json").unlink()
+    model(tmp_path).fit(X, y)
+
+
+def test_units_of_ones_own_go_on_too(tmp_path):
+    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    X, _ = table()
+    y = np.tanh(3 * X["a"]) + 0.01 * X["b"]
+    model(tmp_path, max_trainings=4, prior=Prior(custom=(tanh,))).fit(X, y)
+    again = model(tmp_path, max_trainings=8, prior=Prior(custom=(tanh,))).fit(X, y)
+    assert any("tanh" in text for text in texts(again))
+
+
+def test_the_folder_is_whole_after_every_round(tmp_path, monkeypatch):
+    """What `ieql show`, `predict`, `export` and `report` need is there before the fit is over."""
+    from ieql import learn
+
+    seen = []
+
+    def watched(*args, on_round, **options):
+        def looked(result):
+            on_round(result)
+            seen.append(IEQLRegressor.load(tmp_path / "model.json").equations_)
+            assert RunFolder.open(tmp_path).evidence() is not None
+
+        return search(*args, on_round=looked, **options)
+
+    monkeypatch.setattr(learn, "search", watched)
+    X, y = table()
+    model(tmp_path).fit(X, y)
+    assert len(seen) >= 3
+    assert seen[0]["selected"].sum() == 1
+    assert (tmp_path / "report.html").is_file()
+
+
+KILLED = """
+import sys
+import pandas as pd
+from ieql import IEQLRegressor
+X = pd.read_csv("data.csv")
+y = X.pop("out")
+print("ready", flush=True)
+IEQLRegressor(max_time=60, n_jobs=1, random_state=0, run_dir="run").fit(X, y)
+"""
+
+
+def test_a_run_killed_at_any_moment_shows_what_it_had_and_goes_on(tmp_path):
+    X, y = table(60)
+    X.assign(out=y).to_csv(tmp_path / "data.csv", index=False)
+    X = pd.read_csv(tmp_path / "data.csv")
+    y = X.pop("out")
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED], cwd=tmp_path, stdout=subprocess.PIPE, env=os.environ
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    folder = tmp_path / "run"
+    while not (folder / "checkpoint.json").exists():
+        assert process.poll() is None, "the fit ended by itself"
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+    shown = IEQLRegressor.load(folder / "model.json").equations_
+    assert len(shown) >= 1
+    done = json.loads((folder / "checkpoint.json").read_text())["n_trainings"]
+    again = model(folder, max_trainings=done + 4).fit(X, y)
+    best = again.equations_["rmse_validation"].min()
+    assert best <= 1.02 * shown["rmse_validation"].min()
