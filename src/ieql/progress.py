@@ -106,7 +106,7 @@ class Watch:
                 cells += [f"{row['complexity']:g}", f"{row['rmse_validation']:.4g}"]
                 cells.append(rounded(str(row["equation"])))
                 style = "bold" if row["selected"] else None
-                table.add_row(*(Text(cell) for cell in cells), style=style)
+                table.add_row(*(Text(cell, overflow="ellipsis") for cell in cells), style=style)
             lines.append(table)
         return Group(*lines)
 
