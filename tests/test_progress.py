@@ -16,6 +16,8 @@ def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
         {
             "equation": [f"{k}.123456789*cos(x) + {'y + ' * 40}1" for k in range(n)],
             "complexity": [float(k) for k in range(n)],
+            "n_parameters": list(range(n)),
+            "rmse_extrapolation": [float("nan")] * n,
             "rmse_validation": [1.0 / (k + 1) for k in range(n)],
             "selected": [k == selected for k in range(n)],
         }
@@ -44,7 +46,7 @@ def test_a_terminal_shows_the_front_cut_to_its_width_with_the_selected_one_marke
     text = shown(Console(file=io.StringIO(), width=70, force_terminal=True), front())
     assert "complexity" in text
     assert "*" in text
-    assert "…" in text
+    assert "..." in text
     assert "Ctrl-C" in text
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ieql.console import rounded
+from ieql.console import front_table, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,29 +86,16 @@ class Watch:
 
     def render(self) -> RenderableType:
         """The clock and the front as they are now."""
-        from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
-        lines: list[RenderableType] = [Text(f"{self._clock()}  (Ctrl-C ends it and keeps all)")]
+        lines = Text(f"{self._clock()}  (Ctrl-C ends it and keeps all)\n", no_wrap=True)
         if self.front is not None:
-            table = Table(box=None, pad_edge=False, expand=False)
-            table.add_column("", min_width=1)
-            if "output" in self.front:
-                table.add_column("output", no_wrap=True, max_width=20)
-            # With their least widths given, it is the equation that is cut.
-            for name in ("complexity", "validation error"):
-                table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
-            table.add_column("equation", no_wrap=True, overflow="ellipsis")
-            for row in _some(self.front).to_dict("records"):
-                cells = ["*" if row["selected"] else ""]
-                cells += [str(row["output"])] if "output" in row else []
-                cells += [f"{row['complexity']:g}", f"{row['rmse_validation']:.4g}"]
-                cells.append(rounded(str(row["equation"])))
-                style = "bold" if row["selected"] else None
-                table.add_row(*(Text(cell, overflow="ellipsis") for cell in cells), style=style)
-            lines.append(table)
-        return Group(*lines)
+            some = _some(self.front)
+            header, *rows = front_table(some, self.console.width)
+            lines.append(f"{header}\n")
+            for row, selected in zip(rows, some["selected"], strict=True):
+                lines.append(f"{row}\n", style="bold" if selected else None)
+        return lines
 
 
 def _some(front: pd.DataFrame) -> pd.DataFrame:
