@@ -267,3 +267,20 @@ def test_standard_errors_of_a_nonlinear_model_are_the_spread_of_repeated_measure
     spread, claimed = np.std(fits, axis=0, ddof=1), np.mean(claims, axis=0)
     np.testing.assert_allclose(claimed[free], spread[free], rtol=0.15)
     assert np.all(np.delete(claimed, free) == 0.0)
+
+
+def test_a_wave_of_which_the_data_see_little_becomes_a_parabola():
+    """Fuel consumption once came out as 1964 - 1966*cos(0.019*speed)."""
+    train = sample("0.35*(x - 2)**2 + y", noise=0.05)
+    candidate = "1.1*y - 1966*cos(0.019*x - 0.038) + 1966"
+    assert finished(candidate, train, domain()).expression.unit_counts() == {"square": 1}
+
+
+def test_a_wave_stays_one_where_the_data_ask_for_it_or_the_prior_prefers_it():
+    wave = "1.1*cos(0.3*x - 0.9) + y"
+    exact = sample("cos(0.3*x - 0.9) + y")
+    assert finished(wave, exact, domain()).expression.unit_counts() == {"cos": 1}
+    noisy = sample("cos(0.3*x - 0.9) + y", noise=0.05)
+    assert finished(wave, noisy, domain()).expression.unit_counts() == {"square": 1}
+    cheap = Prior(costs={"cos": 1, "square": 3})
+    assert finished(wave, noisy, domain(), cheap).expression.unit_counts() == {"cos": 1}

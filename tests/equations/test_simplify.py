@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from ieql.equations.expression import Expression
-from ieql.equations.simplify import gauge, simplify
+from ieql.equations.simplify import gauge, parabolas, simplify
 from ieql.prior import Prior
 from strategies import expressions
 
@@ -108,3 +108,19 @@ def test_a_root_of_a_square_is_not_the_number_itself_where_it_is_negative():
     X = np.linspace(-2, 2, 50)[:, None]
     e = Expression.parse("sqrt(x**2)*2", ("x",))
     np.testing.assert_allclose(simplify(e, X).evaluate(X), e.evaluate(X))
+
+
+@pytest.mark.parametrize("text", ["cos(0.1*x + 3)", "2 - 5*sin(0.2*x + 1.3)", "cos(0.3*x - 0.9)*y"])
+def test_a_small_part_of_a_wave_is_a_parabola(text):
+    expression = Expression.parse(text, ("x", "y"))
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    (curve,) = parabolas(expression, X)
+    assert "square" in curve.unit_counts()
+    assert not {"cos", "sin"} & set(curve.unit_counts())
+    assert curve.evaluate(X) == pytest.approx(expression.evaluate(X), abs=0.006)
+
+
+@pytest.mark.parametrize("text", ["cos(3*x)", "cos(0.1*x + 1.57)", "exp(0.1*x)"])
+def test_a_whole_wave_or_a_straight_part_of_it_is_none(text):
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 1))
+    assert list(parabolas(Expression.parse(text, ("x",)), X)) == []

@@ -18,7 +18,7 @@ from ieql.data import Scaling
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
 from ieql.equations.safety import is_safe, positive_denominators, worst_points
-from ieql.equations.simplify import expansions, gauge, simplify
+from ieql.equations.simplify import expansions, gauge, parabolas, simplify
 from ieql.prior import Prior
 from ieql.sample import Sample
 
@@ -37,6 +37,8 @@ TRIM_ROWS = 50_000
 """Rows on which superfluous constants are looked for; ..."""
 HASTY_ROWS = 2_000
 """... and on which the constants are fitted when there is no time left."""
+PROBED = 2_000
+"""Rows by which the range of an argument is judged."""
 EXACT = 1e-11
 """Relative size below which a difference between two constants is rounding."""
 
@@ -108,6 +110,7 @@ def _polished(
     if cut:
         e = trim(e, part, domain, prior)
         e = _multiplied_out(e, part, domain, prior)
+        e = _unbent(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     # The constants are nearly right already; many rows need few steps.
     steps = 40 if len(train) <= TRIM_ROWS else 4
@@ -223,6 +226,21 @@ def _multiplied_out(
             and is_safe(shorter, domain)
         ):
             return _multiplied_out(shorter, sample, domain, prior)
+    return expression
+
+
+def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
+    """Replace waves of which the data see too little by parabolas, if these cost no more."""
+    limit = (1.0 + 2.0 / max(len(sample), 1)) * _curvature(expression, sample)[0]
+    for trial in parabolas(expression, sample.XT[:, :PROBED].T):
+        curve = trim(gauge(refit(trial, sample, domain)), sample, domain, prior)
+        if (
+            curve.complexity(prior) <= expression.complexity(prior)
+            and _curvature(curve, sample)[0] <= limit
+            and curve.is_allowed(prior)
+            and is_safe(curve, domain)
+        ):
+            return _unbent(curve, sample, domain, prior)
     return expression
 
 
