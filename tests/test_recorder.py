@@ -199,3 +199,37 @@ def test_a_run_killed_at_any_moment_shows_what_it_had_and_goes_on(tmp_path):
     again = model(folder, max_trainings=done + 4).fit(X, y)
     best = again.equations_["rmse_validation"].min()
     assert best <= 1.02 * shown["rmse_validation"].min()
+
+
+def test_what_was_shown_within_a_round_is_not_lost_by_a_kill(tmp_path, monkeypatch):
+    """A run killed in its first round once started anew, without what it had shown."""
+    from ieql import learn
+
+    class Killed(BaseException):
+        pass
+
+    def dies(*args, on_round, **options):
+        def once(result):
+            on_round(result)
+            raise Killed
+
+        return search(*args, on_round=once, **options)
+
+    X, y = table()
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(learn, "search", dies)
+        model(tmp_path).fit(X, y)
+    shown = IEQLRegressor.load(tmp_path / "model.json").equations_
+    assert not (tmp_path / ".lock").exists()
+
+    monkeypatch.setattr(learn, "search", lambda *_, resumed, **__: ended(resumed))
+    again = model(tmp_path).fit(X, y).equations_
+    for row in shown.itertuples():
+        as_simple = again[again["complexity"] <= row.complexity]
+        assert as_simple["rmse_validation"].min() <= 1.03 * row.rmse_validation
+
+
+def ended(result):
+    """A search that is over at once."""
+    result.reason = "the time is up"
+    return result

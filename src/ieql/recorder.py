@@ -145,7 +145,7 @@ def _settings(
 class Recorder:
     """Called after each round: appends what is new to the run folder, and publishes what there is.
 
-    First ``front.jsonl``, then the model, then the eye: nothing that was shown can be lost.
+    First what the search goes on from, then the model, then the eye: what was shown is never lost.
     """
 
     def __init__(
@@ -164,16 +164,13 @@ class Recorder:
         self.run = run
         self.start = start
         self._known: list[dict[Expression, Candidate]] = [{} for _ in outputs]
-        self._number = -1
 
     def __call__(self, result: Result) -> None:
         """Take in the result of a search so far."""
         fronts = [self._front(k, front) for k, front in enumerate(result.fronts)]
-        self.publish(fronts, result)
-        if self.run is not None and result.number != self._number:
-            # Between the parts of a round there is nothing to go on from.
-            self._number = result.number
+        if self.run is not None:
             self.run.folder.write_checkpoint(checkpoint_form(result))
+        self.publish(fronts, result)
 
     def _front(self, k: int, front: Front) -> list[Candidate]:
         """A front in the user's coordinates, not finished yet."""
