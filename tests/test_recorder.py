@@ -20,7 +20,7 @@ from ieql.runs import RunFolder
 from ieql.search import search
 
 
-def table(n: int = 120) -> tuple[pd.DataFrame, pd.Series]:
+def table(n: int = 60) -> tuple[pd.DataFrame, pd.Series]:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(-1, 1, (n, 2)), columns=["a", "b"])
     y = np.cos(3 * X["a"]) + X["b"] ** 2 + 0.05 * rng.normal(size=n)
@@ -28,7 +28,9 @@ def table(n: int = 120) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def model(folder, **settings):
-    defaults = {"max_time": None, "max_trainings": 8, "n_jobs": 1, "random_state": 0}
+    few = {"units": ["cos", "square"]}  # the fewer units, the quicker a training
+    defaults = {"max_trainings": 4, "n_jobs": 1, "random_state": 0, "prior": few}
+    defaults["max_time"] = None
     return IEQLRegressor(run_dir=folder, **{**defaults, **settings})
 
 
@@ -38,10 +40,10 @@ def texts(model) -> list[str]:
 
 def test_a_run_that_goes_on_ends_where_an_undisturbed_one_does(tmp_path):
     X, y = table()
-    once = model(tmp_path / "once", max_trainings=12).fit(X, y)
+    once = model(tmp_path / "once", max_trainings=8).fit(X, y)
     model(tmp_path / "twice", max_trainings=4).fit(X, y)
-    twice = model(tmp_path / "twice", max_trainings=12).fit(X, y)
-    assert twice.n_trainings_ == once.n_trainings_ == 12
+    twice = model(tmp_path / "twice", max_trainings=8).fit(X, y)
+    assert twice.n_trainings_ == once.n_trainings_ == 8
     assert texts(twice) == texts(once)
 
 
@@ -56,8 +58,8 @@ def test_a_sweep_does_not_train_its_models_again(tmp_path):
 
 
 def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
-    X, y = table()
-    X, y = X, X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    X, _ = table()
+    y = X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
     first = model(tmp_path, max_trainings=200).fit(X, y)
     assert first.stop_reason_ == "what is left looks like noise"
     again = model(tmp_path, max_trainings=200).fit(X, y)
@@ -137,8 +139,9 @@ def test_units_of_ones_own_go_on_too(tmp_path):
     tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
     X, _ = table()
     y = np.tanh(3 * X["a"]) + 0.01 * X["b"]
-    model(tmp_path, max_trainings=4, prior=Prior(custom=(tanh,))).fit(X, y)
-    again = model(tmp_path, max_trainings=8, prior=Prior(custom=(tanh,))).fit(X, y)
+    prior = Prior(units=("square",), custom=(tanh,))
+    model(tmp_path, max_trainings=2, prior=prior).fit(X, y)
+    again = model(tmp_path, max_trainings=4, prior=prior).fit(X, y)
     assert any("tanh" in text for text in texts(again))
 
 
@@ -186,7 +189,7 @@ def test_a_run_killed_at_any_moment_shows_what_it_had_and_goes_on(tmp_path):
     assert process.stdout is not None
     process.stdout.readline()
     folder = tmp_path / "run"
-    while not (folder / "checkpoint.json").exists():
+    while not (folder / "model.json").exists():
         assert process.poll() is None, "the fit ended by itself"
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
@@ -196,7 +199,7 @@ def test_a_run_killed_at_any_moment_shows_what_it_had_and_goes_on(tmp_path):
     shown = IEQLRegressor.load(folder / "model.json").equations_
     assert len(shown) >= 1
     done = json.loads((folder / "checkpoint.json").read_text())["n_trainings"]
-    again = model(folder, max_trainings=done + 4).fit(X, y)
+    again = model(folder, max_trainings=done + 1, prior="plain").fit(X, y)
     best = again.equations_["rmse_validation"].min()
     assert best <= 1.02 * shown["rmse_validation"].min()
 
@@ -216,8 +219,8 @@ def test_what_was_shown_within_a_round_is_not_lost_by_a_kill(tmp_path, monkeypat
         return search(*args, on_round=once, **options)
 
     X, y = table()
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(learn, "search", dies)
+    monkeypatch.setattr(learn, "search", dies)
+    with pytest.raises(Killed):
         model(tmp_path).fit(X, y)
     shown = IEQLRegressor.load(tmp_path / "model.json").equations_
     assert not (tmp_path / ".lock").exists()
