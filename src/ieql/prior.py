@@ -73,6 +73,7 @@ class Prior:
 
     Examples
     --------
+    >>> from ieql import Prior
     >>> prior = Prior.of({"preset": "motor", "costs": {"cos": 20}})
     >>> prior.cost("cos"), prior.cost("div")
     (20.0, 5.0)

@@ -68,6 +68,7 @@ class Unit:
     Examples
     --------
     >>> import numpy as np
+    >>> from ieql import Unit
     >>> tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
     >>> tanh.arity
     1
