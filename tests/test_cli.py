@@ -258,7 +258,7 @@ def test_several_targets(stand_in, how):
 def test_fit_goes_on_with_a_run_unless_asked_to_replace_it(stand_in):
     fit = ("fit", "data.csv", "--target", "torque", "--out", "run")
     assert ieql(*fit).stderr == ""
-    assert "There is a run in run: going on with it." in ieql(*fit).stderr
+    assert "There is a run in run; it goes on" in ieql(*fit).stderr
     Path("run/front.jsonl").write_text("{}\n")
     again = ieql(*fit, "--overwrite")
     assert (again.exit_code, again.stderr) == (0, "")

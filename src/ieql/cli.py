@@ -202,7 +202,7 @@ def fit(
     if overwrite:
         RunFolder.discard(folder)
     elif RunFolder.exists(folder):
-        typer.echo(f"There is a run in {folder}: going on with it.", err=True)
+        typer.echo(f"There is a run in {folder}; it goes on if nothing has changed.", err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
     model = IEQLRegressor(

@@ -38,7 +38,7 @@ __all__ = ["Learned", "learn"]
 Array = NDArray[np.float64]
 KERNELS = ("ieql.equations.kernels", "ieql.training.law_kernel")
 SEARCH_ROWS = 20_000
-"""The structure is searched on at most this many rows; the constants are fitted on all."""
+"""The structure is searched on at most this many rows; all training rows fit the constants."""
 DOMAIN_POINTS = 2_000
 """Points of the declared domain that every candidate must pass during the search."""
 FINAL_DOMAIN_POINTS = 20_000

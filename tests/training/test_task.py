@@ -106,3 +106,11 @@ def test_no_more_units_of_a_type_than_the_network_has():
     three = Expression.parse("cos(2*x) + cos(3*y) + cos(4*x)", NAMES)
     assert task.candidate(two) is not None
     assert task.candidate(three) is None
+
+
+def test_a_wave_that_the_rows_cannot_see_is_no_candidate():
+    """cos(76433335905143*angle) once stood on a front: aliasing."""
+    task = make_task("x + y", n=200)
+    assert task.candidate(Expression.parse("cos(76433335905143*x)", NAMES)) is None
+    assert task.candidate(Expression.parse("cos(300*x)", NAMES)) is None
+    assert task.candidate(Expression.parse("cos(20*x)", NAMES)) is not None

@@ -21,6 +21,7 @@ __all__ = ["EXACT", "Task"]
 Array = NDArray[np.float64]
 OFFSET = 0.5
 """Size of an offset beside that of a weight."""
+ROWS_PER_PERIOD = 4.0
 EXACT = 1e-11
 """Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
@@ -116,6 +117,22 @@ class Task:
         places = self.copies * (self.layers or max(expression.depth, 1))
         return all(count <= places for count in expression.unit_counts().values())
 
+    def _is_resolved(self, expression: Expression, program: Program) -> bool:
+        """Whether the rows can see the waves of an expression: a period needs some of them.
+
+        A wave that is faster than that can be bent to fit anything; it looks like cos(7e13 x).
+        """
+        waves, place = [], 0
+        for node in expression.nodes:
+            if node.unit.name in ("cos", "sin"):
+                waves.append(place)
+            place += len(node.args)
+        if not waves:
+            return True
+        lows, highs = program.argument_ranges(self.train.XT)
+        most = 2.0 * math.pi * len(self.train) / ROWS_PER_PERIOD
+        return bool(np.all(highs[waves] - lows[waves] < most))
+
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
         """Measure an expression; None if it is forbidden, too large or not safe in the domain."""
         if not expression.is_allowed(self.prior):
@@ -124,6 +141,8 @@ class Task:
             return None
         program = program or Program.of(expression)
         if not is_safe(expression, self.domain, program, self.bounds):
+            return None
+        if not self._is_resolved(expression, program):
             return None
         extrapolation = self.extrapolation
         return Candidate(
