@@ -46,6 +46,13 @@ def test_a_power_alone_is_a_law_too() -> None:
     assert best.expression.skeleton == Expression.parse("2*x**2/y", NAMES).skeleton
 
 
+def test_inputs_far_from_zero_need_no_shift() -> None:
+    """A temperature from 290 to 310 K is fourteen times its span away from zero."""
+    task = make_task("x**2/y", low=290.0, high=310.0)
+    states = list(laws(task, Archive(), np.random.default_rng(0), LawSettings()))
+    assert min(s.error for s in states if s is not None) < 1e-16 * np.var(task.train.y)
+
+
 def test_signs_of_life_come_between_the_finds() -> None:
     task = make_task("x/y", low=1.0, high=3.0)
     states = laws(task, Archive(), np.random.default_rng(0), LawSettings())

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 PLAIN = UNITS["identity"]
 MOST_SHIFTED = 5.0
-"""Largest shift in spans of the input; beyond it a factor is a line, and a line is no law."""
+"""Spans of an input that its shift may exceed its values by; further away a factor is a line."""
 FROM_BEST = 0.6
 """Share of laws that start with the exponents of the best one so far."""
 RIVAL = 1.05
@@ -157,7 +157,7 @@ def _quotient(builder: Builder, above: Sum, below: Sum) -> Sum:
 def laws(
     task: Task, archive: Archive, rng: np.random.Generator, settings: LawSettings
 ) -> Iterator[State | None]:
-    """Look for a law of some random shapes and yield what each ends with, refitted and cut down.
+    """Look for a law of every shape and yield what each search ends with, refitted and cut down.
 
     None is yielded in between, as a sign of life.
     """
@@ -211,7 +211,7 @@ class _Search:
         self.low = np.minimum(self.XT.min(axis=1), task.domain[inputs].min(axis=1, initial=np.inf))
         self.span = np.maximum(np.ptp(self.XT, axis=1), 1e-9)
         self.middle = self.XT.mean(axis=1)
-        self.high = MOST_SHIFTED * self.span - self.low
+        self.high = MOST_SHIFTED * self.span + np.abs(self.XT).max(axis=1)
         self.divides = "div" in task.prior.units
         self.offset = offset
 
@@ -225,7 +225,7 @@ class _Search:
         return self._fitted(Law(Shape(PLAIN, False), self._draw(rng), np.zeros(d, int), theta))
 
     def start(self, shape: Shape, best: Law, rng: np.random.Generator) -> Law:
-        """A law with the exponents of the best one so far, some or all of them, or random ones."""
+        """A law that begins with the exponents of the best one so far, in front, inside or both."""
         d = len(self.XT)
         p = best.p if rng.random() < FROM_BEST else self._draw(rng)
         theta = np.array([*best.theta[: d + 1], *shape.starts, 1.0, 0.0])
