@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tasks import NAMES, make_task
 
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
@@ -14,6 +13,7 @@ from ieql.training.archive import Archive
 from ieql.training.law_kernel import fit_law
 from ieql.training.laws import Law, LawSettings, Shape, laws, shapes
 from ieql.units import UNITS
+from tasks import NAMES, make_task
 
 
 def every_shape() -> list[Shape]:
