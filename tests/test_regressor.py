@@ -416,7 +416,7 @@ def test_ctrl_c_while_the_equations_are_finished_keeps_them_as_they_are(monkeypa
     X, y = rows()
     model = quick(max_trainings=6).fit(X, y)
     assert model.interrupted_
-    assert calls[-1]["in_haste"]
+    assert calls[-1]["is_late"]()
     assert model.score(X, y) > 0.9
 
 

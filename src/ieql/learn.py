@@ -325,7 +325,7 @@ def _finish_one(
             prior,
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
-            in_haste=time.time() > deadline or candidate.n_parameters > MANY_PARAMETERS,
+            is_late=lambda: time.time() > deadline or candidate.n_parameters > MANY_PARAMETERS,
         )
     if equation is None:
         return None

@@ -36,6 +36,8 @@ PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself, ..."""
 PATIENCE_AT_NOISE = 24
 """... and where the residuals of the best equation look like noise."""
+STARTING = 3.0
+"""Seconds that must be left for starting processes to pay."""
 Rounds = dict[tuple[int, int], list[Training]]
 """The trainings of a round, by (target, island)."""
 
@@ -165,7 +167,8 @@ def search(
             number = result.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
             known = [archive.shared() for archive in result.archives]
             # Starting processes takes seconds; by then an easy equation is found in this one.
-            result.n_processes = 1 if _is_small(rounds) else n_jobs
+            is_worth_it = result.n_processes != 1 or deadline - time.time() > STARTING
+            result.n_processes = n_jobs if is_worth_it and not _is_small(rounds) else 1
             for part, is_last in _parts(rounds):
                 _run_round(tasks, part, known, result, settings, deadline)
                 if all(a.best() < EXACT for a in result.archives):

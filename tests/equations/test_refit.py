@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -94,7 +96,7 @@ def test_with_noise_the_constants_have_no_more_digits_than_they_deserve():
 def test_in_haste_an_equation_is_readable_but_not_trimmed():
     train = sample("3*x**2 + y", n=2000, noise=0.1)
     text = "2.9*x**2 + 1.1*y + 0.01*exp(-x)"
-    hasty = finished(text, train, domain(), in_haste=True).expression
+    hasty = finished(text, train, domain(), is_late=lambda: True).expression
     assert hasty.unit_counts() == {"square": 1, "exp": 1}
     assert finished(text, train, domain()).expression.unit_counts() == {"square": 1}
     assert train.rmse(hasty.evaluate(train.XT.T)[:, 0]) == pytest.approx(0.1, rel=0.05)
@@ -108,9 +110,9 @@ def test_an_equation_with_a_pole_between_the_points_is_refused():
     clear = np.hypot(*(points - 3.0)) > 0.05
     points = np.ascontiguousarray(points[:, clear])
     for haste in (True, False):
-        assert finished(text, sample(text, n=100), points, in_haste=haste) is None
+        assert finished(text, sample(text, n=100), points, is_late=partial(bool, haste)) is None
         safe = text.replace("- 0.001", "+ 0.1")
-        assert finished(safe, sample(safe, n=100), points, in_haste=haste) is not None
+        assert finished(safe, sample(safe, n=100), points, is_late=partial(bool, haste)) is not None
 
 
 def test_an_equation_that_is_undefined_in_a_domain_wider_than_the_data_is_refused():

@@ -9,6 +9,7 @@ are those that `predict` uses.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,7 @@ def finish(
     prior: Prior,
     bounds: tuple[float, float] | None = None,
     cut: bool = True,
-    in_haste: bool = False,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> Equation | None:
     """Bring a candidate to the user's coordinates; None if it is not safe there.
 
@@ -82,13 +83,13 @@ def finish(
         What the output must not leave in the domain.
     cut : bool
         Drop the constants that the rows do not ask for.
-    in_haste : bool
-        The time is up: do without the slow steps.
+    is_late : callable
+        Asked before every slow step: once it says yes, the time is up and they are left out.
     """
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
     ).canonical()
-    forms = (_polished(plain, train, domain, prior, cut, in_haste), plain)
+    forms = (_polished(plain, train, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for e in forms:
         if _is_sound(e, domain, prior, bounds):
@@ -97,23 +98,27 @@ def finish(
 
 
 def _polished(
-    e: Expression, train: Sample, domain: Array, prior: Prior, cut: bool, in_haste: bool
+    e: Expression,
+    train: Sample,
+    domain: Array,
+    prior: Prior,
+    cut: bool,
+    is_late: Callable[[], bool],
 ) -> Expression:
     """Simplify, fit and trim an equation, and give its constants the digits they deserve."""
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
-    if in_haste:
+    if is_late():
         part = train.head(HASTY_ROWS)
         return readable(refit(e, part, domain, max_steps=5), part)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
-    if cut:
-        e = trim(e, part, domain, prior)
-        e = _multiplied_out(e, part, domain, prior)
-        e = _unbent(e, part, domain, prior)
+    for shorten in (trim, _multiplied_out, _unbent) if cut else ():
+        if not is_late():
+            e = shorten(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     # The constants are nearly right already; many rows need few steps.
-    steps = 40 if len(train) <= TRIM_ROWS else 4
+    steps = 40 if len(train) <= TRIM_ROWS and not is_late() else 4
     return readable(refit(e, train, domain, max_steps=steps), train)
 
 
