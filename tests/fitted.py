@@ -21,7 +21,6 @@ CIRCUMSTANCES = {
     "seed": 7,
     "versions": {"python": "3.12.1", "ieql": "0.1.0"},
     "unit_counts": [{"mul": 3, "cos": 1}],
-    "counts_all": True,
 }
 
 

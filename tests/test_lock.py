@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 
 import pytest
 
+from ieql import lock
 from ieql.errors import IeqlError
 from ieql.lock import locked
 
@@ -51,3 +53,17 @@ def test_a_killed_process_leaves_no_lock_behind(tmp_path):
     process.stdout.close()
     with locked(tmp_path):
         pass
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(IeqlError, match=r"Cannot write the run folder .*No such file"):
+        locked(tmp_path / "nowhere").__enter__()
+
+
+def test_a_disk_without_locks_is_said(tmp_path, monkeypatch):
+    def refuse(file):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock, "_lock", refuse)
+    with pytest.raises(IeqlError, match=r"cannot be locked \(No locks available\)"):
+        locked(tmp_path).__enter__()

@@ -226,3 +226,18 @@ def test_damaged_evidence_is_refused(run, text):
     (run.path / "evidence.json").write_text(text)
     with pytest.raises(IeqlError, match=r"evidence\.json.*fit again"):
         run.evidence()
+
+
+@pytest.mark.parametrize("line", ["[]", "3", "{", "[" * 100_000])
+def test_a_line_that_is_no_record_is_named(run, line):
+    run.append({"equation": "x"})
+    with (run.path / "front.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(IeqlError, match=r"Line 2 of .* is damaged"):
+        run.records()
+
+
+def test_a_description_nested_without_end_is_damaged(run):
+    (run.path / "run.json").write_text("[" * 100_000)
+    with pytest.raises(IeqlError, match=r"run\.json is damaged"):
+        run.description()

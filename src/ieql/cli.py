@@ -243,14 +243,11 @@ def resume(
     ] = -1,
 ) -> None:
     """Go on with a run that ended, was stopped or was killed; nothing found is lost."""
-    from ieql.resume import resumed_model
+    from ieql.resume import resume_run
 
-    model, X, y, outside, source = resumed_model(run)
-    model.set_params(
-        max_time=time, max_trainings=trainings, n_jobs=jobs, progress=sys.stderr.isatty()
+    model = resume_run(
+        run, max_time=time, max_trainings=trainings, n_jobs=jobs, progress=sys.stderr.isatty()
     )
-    X_held_out, y_held_out = (None, None) if outside is None else outside
-    model._fit(X, y, None, X_held_out, y_held_out, source)
     _conclude(model, run)
 
 

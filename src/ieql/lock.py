@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,11 +34,22 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 def _taken(path: Path) -> IO[bytes]:
     while True:
-        file = open(path, "ab")  # noqa: SIM115 - it stays open as long as the lock is held
+        try:
+            file = open(path, "ab")  # noqa: SIM115 - it stays open as long as the lock is held
+        except OSError as error:
+            raise IeqlError(
+                f"Cannot write the run folder {str(path.parent)!r}: {error.strerror or error}; "
+                "choose another folder or free this one."
+            ) from error
         try:
             _lock(file)
-        except OSError:
+        except OSError as error:
             file.close()
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+                raise IeqlError(
+                    f"The run folder {str(path.parent)!r} cannot be locked "
+                    f"({error.strerror or error}); choose one on another disk."
+                ) from error
             raise IeqlError(
                 f"Another process is writing the run folder {str(path.parent)!r}; "
                 "wait for it to end, or choose another folder."

@@ -7,7 +7,6 @@ import json
 import os
 import time
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -252,7 +251,6 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             seed=int(self.random_state) if _is_whole(self.random_state) else None,
             versions=versions(),
             unit_counts=[{} for _ in data.target_names],
-            counts_all=True,
         )
 
     def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
@@ -522,13 +520,6 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         from ieql.model_file import to_form
 
         return json.dumps(to_form(self), indent=1, allow_nan=False)
-
-
-def _unit_counts(front: list[Candidate]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for c in front:
-        counts.update(c.expression.unit_counts())
-    return dict(counts)
 
 
 def _is_whole(value: Any) -> bool:

@@ -1,28 +1,21 @@
-"""Going on with a run from its folder alone: the model and the data as they were."""
+"""Going on with a run from its folder alone, with the model and the data as they were."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ieql.errors import IeqlError
 from ieql.regressor import IEQLRegressor
 from ieql.runs import RunFolder
 from ieql.table import read_csv, split_file
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["resumed_model"]
-
-Table = tuple["pd.DataFrame", "pd.DataFrame"]
+__all__ = ["resume_run"]
 
 
-def resumed_model(
-    path: str | os.PathLike[str],
-) -> tuple[IEQLRegressor, pd.DataFrame, pd.DataFrame, Table | None, dict[str, Any]]:
-    """The model of a run, its inputs and targets, points outside if it had any, and the source.
+def resume_run(path: str | os.PathLike[str], **limits: Any) -> IEQLRegressor:
+    """Go on with a run within other limits (``max_time``, ``n_jobs`` …); returns the fitted model.
 
     Raises
     ------
@@ -42,12 +35,12 @@ def resumed_model(
         data, outside = Path(str(source["data"])), source["extrapolation"]
     except (KeyError, TypeError, ValueError) as error:
         raise IeqlError(f"The run.json in {str(path)!r} is damaged ({error!r}).") from error
+    model.set_params(**limits)
     X, y = split_file(data, read_csv(data), targets, inputs)
-    extra = None
-    if outside is not None:
-        file = Path(str(outside))
-        extra = split_file(file, read_csv(file), targets, inputs)
-    return model, X, y, extra, source
+    if outside is None:
+        return model._fit(X, y, source=source)
+    file = Path(str(outside))
+    return model._fit(X, y, None, *split_file(file, read_csv(file), targets, inputs), source)
 
 
 def _model(settings: dict[str, Any], path: str | os.PathLike[str]) -> IEQLRegressor:

@@ -139,7 +139,7 @@ class RunFolder:
         """Return what ``run.json`` says: settings, seed, data_sha256, versions, command."""
         try:
             found = json.loads(self._read(RUN))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise IeqlError(f"{self.path / RUN} is damaged ({error}); fit again.") from error
         if not isinstance(found, dict):
             raise IeqlError(f"{self.path / RUN} is damaged (it is not a JSON object); fit again.")
@@ -194,10 +194,12 @@ class RunFolder:
         for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict):
                 raise IeqlError(
                     f"Line {number} of {path} is damaged; delete that line to use the others."
-                ) from error
+                )
             records.append(record)
         return records
 

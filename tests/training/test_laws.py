@@ -12,7 +12,6 @@ from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.law_kernel import fit_law
 from ieql.training.laws import Law, LawSettings, Shape, laws, shapes
-from ieql.units import UNITS
 from tasks import NAMES, make_task
 
 
@@ -154,7 +153,3 @@ def test_the_same_seed_gives_the_same_laws() -> None:
         return [s.expression.text() for s in states if s is not None]
 
     assert texts() == texts()
-
-
-def test_identity_has_the_code_of_no_unit() -> None:
-    assert UNITS["identity"].code == 0

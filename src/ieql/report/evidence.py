@@ -66,9 +66,7 @@ class Evidence:
     versions : mapping
         Of Python and the packages that can change a result.
     unit_counts : tuple of mappings
-        Per output, how often each unit appears; over all candidates or over the front.
-    counts_all : bool
-        Whether `unit_counts` are over all candidates.
+        Per output, how often each unit appears in all candidates.
     """
 
     inputs: tuple[Column, ...]
@@ -83,7 +81,6 @@ class Evidence:
     seed: int | None
     versions: Mapping[str, str]
     unit_counts: tuple[Mapping[str, int], ...]
-    counts_all: bool
 
     @classmethod
     def of(
@@ -99,7 +96,6 @@ class Evidence:
         seed: int | None,
         versions: Mapping[str, str],
         unit_counts: Sequence[Mapping[str, int]],
-        counts_all: bool,
     ) -> Evidence:
         """Take a sample of the data, always the same one, and note the circumstances."""
         y = y.reshape(len(y), -1)
@@ -126,7 +122,6 @@ class Evidence:
             seed=seed,
             versions=dict(versions),
             unit_counts=tuple(dict(counts) for counts in unit_counts),
-            counts_all=counts_all,
         )
 
     def after(self, seconds: float, unit_counts: Sequence[Mapping[str, int]]) -> Evidence:
@@ -135,7 +130,6 @@ class Evidence:
             self,
             seconds=float(seconds),
             unit_counts=tuple(dict(counts) for counts in unit_counts),
-            counts_all=True,
         )
 
     @property
@@ -162,7 +156,6 @@ class Evidence:
             "seed": self.seed,
             "versions": dict(self.versions),
             "unit_counts": [dict(counts) for counts in self.unit_counts],
-            "counts_all": self.counts_all,
         }
 
     @classmethod
@@ -209,7 +202,6 @@ def _rebuilt(form: Mapping[str, Any]) -> Evidence:
         seed=None if seed is None else _whole(seed),
         versions={_name(k): _name(v) for k, v in _few(form["versions"]).items()},
         unit_counts=tuple({_name(k): _whole(v) for k, v in _few(c).items()} for c in counts),
-        counts_all=bool(form["counts_all"]),
     )
 
 

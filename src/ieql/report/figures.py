@@ -141,7 +141,7 @@ def draw_units(ax: Axes, evidence: Evidence, prior: Prior) -> Axes:
     ax.set_xticks(places, labels)
     ax.set_xlabel("unit (cost)")
     ax.set_ylabel("relative frequency [%]")
-    ax.set_title(_counted(evidence), fontsize="medium")
+    ax.set_title("over all candidates", fontsize="medium")
     if n > 1:
         ax.legend(frameon=False)
     return ax
@@ -221,10 +221,6 @@ def _agreement(comparison: Comparison) -> str:
     if comparison.n_undefined:
         text += f"; undefined in {comparison.n_undefined} rows"
     return text
-
-
-def _counted(evidence: Evidence) -> str:
-    return "over all candidates" if evidence.counts_all else "over the equations on the front"
 
 
 def _plain(name: str) -> str:

@@ -149,7 +149,6 @@ def _units(findings: Findings) -> dict[str, Any]:
     return {
         "rows": rows,
         "counted": evidence is not None,
-        "counts_all": evidence is not None and evidence.counts_all,
         "n_outputs": len(findings.targets),
         "targets": findings.targets,
         "total": sum(prior.cost(name) for name in sources),
