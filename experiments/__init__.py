@@ -1,0 +1,1 @@
+"""The experiments of the paper, with their baselines: ``python -m experiments <name>``."""

@@ -1,0 +1,103 @@
+"""How much work the experiments do: a few minutes each, or all five runs of everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["BUDGETS", "Budget"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Numbers of runs, seconds and epochs.
+
+    Attributes
+    ----------
+    name : str
+        ``quick`` (all in 90 minutes on two cores), ``full`` (five runs of everything) or ``tiny``
+        (for the tests).
+    runs, baseline_runs : int
+        Runs of our own methods and of the others, with the seeds 0, 1, ….
+    seconds, baseline_seconds : float
+        Wall clock of one fit of ours, and of one by genetic programming.
+    max_trainings : int or None
+        Limit of our fits by number instead of time.
+    rows : int or None
+        Rows to learn from; None takes all.
+    mlp_epochs : int
+        Epochs of the perceptron; the paper has 5000.
+    eqldiv_epochs, eqldiv_batch, eqldiv_strengths : int
+        EQL÷: epochs per hidden layer beyond the first (the paper has 10,000), rows in a batch
+        (20), and regularisation strengths (26).
+    gp_rows : int
+        Rows of the Gaussian process.
+    problems : int or None
+        Only the first so many problems, targets or cost ratios of an experiment; None takes all.
+    n_jobs : int
+        Processes.
+    """
+
+    name: str
+    runs: int
+    baseline_runs: int
+    seconds: float
+    baseline_seconds: float
+    mlp_epochs: int
+    eqldiv_epochs: int
+    eqldiv_batch: int
+    eqldiv_strengths: int
+    gp_rows: int
+    max_trainings: int | None = None
+    rows: int | None = None
+    problems: int | None = None
+    n_jobs: int = 2
+
+    def first(self, items: list[Any]) -> list[Any]:
+        """The items this budget has time for."""
+        return items[: self.problems]
+
+
+BUDGETS = {
+    "tiny": Budget(
+        name="tiny",
+        runs=1,
+        baseline_runs=1,
+        seconds=5.0,
+        baseline_seconds=1.0,
+        mlp_epochs=2,
+        eqldiv_epochs=2,
+        eqldiv_batch=100,
+        eqldiv_strengths=1,
+        gp_rows=50,
+        max_trainings=2,
+        rows=200,
+        problems=1,
+        n_jobs=1,
+    ),
+    "quick": Budget(
+        name="quick",
+        runs=5,
+        baseline_runs=1,
+        seconds=30.0,
+        baseline_seconds=15.0,
+        mlp_epochs=500,
+        eqldiv_epochs=60,
+        eqldiv_batch=100,
+        eqldiv_strengths=13,
+        gp_rows=1000,
+    ),
+    "full": Budget(
+        name="full",
+        runs=5,
+        baseline_runs=5,
+        seconds=60.0,
+        baseline_seconds=60.0,
+        mlp_epochs=5000,
+        eqldiv_epochs=1000,
+        eqldiv_batch=20,
+        eqldiv_strengths=26,
+        gp_rows=2000,
+    ),
+}
+"""From the smallest to the largest: what a larger one has done, a smaller one need not do again."""

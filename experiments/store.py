@@ -1,0 +1,140 @@
+"""Result files: each finished part is written at once, and is not run again.
+
+An experiment has one JSON file ``{"about": …, "parts": {key: part}}``; a part is what one method
+found in one run, with the budget and the settings it had. Tables are written beside it as CSV,
+figures as SVG and PNG.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.budget import BUDGETS, Budget
+from ieql.runs import versions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Store", "median"]
+
+Part = dict[str, Any]
+
+
+class Store:
+    """The results of one experiment in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Where the results of all experiments are.
+    name : str
+        The experiment.
+    say : callable
+        Gets a line of text for each part as it is finished.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        name: str,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.folder = Path(folder)
+        self.name = name
+        self.say = say
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.parts: dict[str, Part] = {}
+        if self.path.exists():
+            self.parts = json.loads(self.path.read_text(encoding="utf-8"))["parts"]
+
+    @property
+    def path(self) -> Path:
+        """The result file."""
+        return self.folder / f"{self.name}.json"
+
+    def part(self, key: str, budget: Budget, make: Callable[[], Mapping[str, Any]]) -> Part:
+        """The part of that key: from the file if this or a larger budget has made it, or made now.
+
+        `key` reads ``problem/method/seed``.
+        """
+        known = self.parts.get(key)
+        order = list(BUDGETS)
+        if known is not None and order.index(known["budget"]) >= order.index(budget.name):
+            return known
+        start = time.perf_counter()
+        made = _plain(make())
+        seconds = round(time.perf_counter() - start, 2)
+        self.parts[key] = {"budget": budget.name, "seconds": seconds, **made}
+        self._write()
+        self.say(f"{self.name}: {key} ({self.parts[key]['seconds']:.1f} s)")
+        return self.parts[key]
+
+    def group(self, prefix: str) -> list[Part]:
+        """All parts whose key begins with ``prefix/``, in the order of their seeds."""
+        return [p for key, p in sorted(self.parts.items()) if key.startswith(f"{prefix}/")]
+
+    def _write(self) -> None:
+        about = {
+            "experiment": self.name,
+            "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
+            "python": platform.python_version(),
+            "versions": versions(),
+        }
+        ordered = dict(sorted(self.parts.items()))
+        text = json.dumps({"about": about, "parts": ordered}, indent=1, allow_nan=False)
+        _write_whole(self.path, f"{text}\n".encode())
+
+    def csv(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write a table; the columns are those of the first row."""
+        rows = list(rows)
+        path = self.folder / f"{name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def figure(self, name: str, figure: Figure) -> None:
+        """Write a figure as SVG and PNG, the same bytes for the same figure."""
+        import matplotlib as mpl
+
+        with mpl.rc_context({"svg.hashsalt": name}):
+            for kind, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+                figure.savefig(
+                    self.folder / f"{name}.{kind}", dpi=110, metadata=metadata, bbox_inches="tight"
+                )
+
+
+def median(values: Sequence[float | None]) -> float:
+    """Median in which a missing value counts as infinite."""
+    numbers = sorted(math.inf if v is None else float(v) for v in values)
+    n = len(numbers)
+    return (numbers[(n - 1) // 2] + numbers[n // 2]) / 2 if n else math.inf
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(data)
+    os.replace(temporary, path)
+
+
+def _plain(value: Any) -> Any:
+    """For JSON, in which what is not finite is missing."""
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
