@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["comparison", "read_results", "summary", "table", "write_results"]
+__all__ = ["comparison", "median", "plain", "read_results", "summary", "table", "write_results"]
 
 Run = Mapping[str, Any]
 HEADER = (
@@ -26,7 +26,7 @@ def write_results(path: str | os.PathLike[str], results: Mapping[str, Any]) -> N
     """Write a result file whole or not at all."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(_plain(results), indent=1, allow_nan=False), encoding="utf-8")
+    temporary.write_text(json.dumps(plain(results), indent=1, allow_nan=False), encoding="utf-8")
     os.replace(temporary, target)
 
 
@@ -38,15 +38,16 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """For JSON, in which what is not finite is missing."""
     if isinstance(value, np.generic | np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return value
 
 

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from experiments.budget import BUDGETS, Budget
 from ieql.runs import versions
+from tables import plain, write_results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Store", "median"]
+__all__ = ["Store"]
 
 Part = dict[str, Any]
 
@@ -72,7 +70,7 @@ class Store:
         if known is not None and order.index(known["budget"]) >= order.index(budget.name):
             return known
         start = time.perf_counter()
-        made = _plain(make())
+        made = plain(make())
         seconds = round(time.perf_counter() - start, 2)
         self.parts[key] = {"budget": budget.name, "seconds": seconds, **made}
         self._write()
@@ -90,9 +88,7 @@ class Store:
             "python": platform.python_version(),
             "versions": versions(),
         }
-        ordered = dict(sorted(self.parts.items()))
-        text = json.dumps({"about": about, "parts": ordered}, indent=1, allow_nan=False)
-        _write_whole(self.path, f"{text}\n".encode())
+        write_results(self.path, {"about": about, "parts": dict(sorted(self.parts.items()))})
 
     def csv(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a table; the columns are those of the first row."""
@@ -112,29 +108,3 @@ class Store:
                 figure.savefig(
                     self.folder / f"{name}.{kind}", dpi=110, metadata=metadata, bbox_inches="tight"
                 )
-
-
-def median(values: Sequence[float | None]) -> float:
-    """Median in which a missing value counts as infinite."""
-    numbers = sorted(math.inf if v is None else float(v) for v in values)
-    n = len(numbers)
-    return (numbers[(n - 1) // 2] + numbers[n // 2]) / 2 if n else math.inf
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)
-
-
-def _plain(value: Any) -> Any:
-    """For JSON, in which what is not finite is missing."""
-    if isinstance(value, np.generic | np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return value
