@@ -110,14 +110,15 @@ class _Rows:
 # --- Operon ------------------------------------------------------------------------------------
 
 
-def _fit_operon(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit:
+def _fit_operon(problem: Problem, data: Data, seed: int, settings: Settings, **changes: Any) -> Fit:
+    """Fit with the settings above, some of them changed."""
     import pyoperon
     import pyoperon.sklearn as door
 
     rows = _Rows(data, seed)
     looks: list[tuple[float, list[Any]]] = []
     model = door.SymbolicRegressor(
-        **OPERON,
+        **{**OPERON, **changes},
         n_threads=settings.n_jobs,
         max_time=max(1, round(settings.max_time or 60)),
         random_state=seed,
@@ -289,7 +290,7 @@ def _execute(program: Any, X: Array) -> Array:
     return np.broadcast_to(np.asarray(program.execute(X), dtype=float), len(X))
 
 
-PEERS: Mapping[str, Callable[[Problem, Data, int, Settings], Fit]] = {
+PEERS: Mapping[str, Callable[..., Fit]] = {
     "operon": _fit_operon,
     "gplearn": _fit_gplearn,
 }

@@ -1,0 +1,73 @@
+"""Run experiments of the paper: ``python -m experiments <name> [--budget quick]``.
+
+Each writes its data (JSON, CSV) and figures (SVG, PNG) to the folder of results; finished parts
+are not run again. ``all`` runs every experiment and writes docs/reproduction.md, ``report`` writes
+that page alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from experiments.budget import BUDGETS
+from experiments.store import Store
+from ieql.errors import IeqlError
+
+__all__ = ["EXPERIMENTS", "main"]
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = (
+    "complex_equations",
+    "ambiguity",
+    "electric_machine",
+    "engine_torque",
+    "unit_frequencies",
+    "method_figures",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=(*EXPERIMENTS, "all", "report"))
+    parser.add_argument("--budget", choices=tuple(BUDGETS), default="quick")
+    parser.add_argument("--results", type=Path, default=ROOT / "experiments" / "results")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "reproduction.md")
+    options = parser.parse_args(arguments)
+    start = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"[{(time.monotonic() - start) / 60:5.1f} min] {text}", flush=True)
+
+    names = EXPERIMENTS if options.name == "all" else (options.name,)
+    try:
+        for name in names:
+            if name != "report":
+                import_module(f"experiments.{name}").run(
+                    Store(options.results, name, say), BUDGETS[options.budget]
+                )
+        if options.name in ("all", "report"):
+            from experiments.reproduction import write_page
+
+            write_page(options.results, options.page)
+            say(f"wrote {options.page.name}")
+    except KeyboardInterrupt:
+        print("Interrupted; finished parts are kept, the same command goes on.", file=sys.stderr)
+        return 130
+    except IeqlError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Run methods on problems, and read tables from what they found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from experiments.budget import Budget
+from experiments.methods import METHODS, of_budget
+from experiments.store import Store
+from ieql import load_problem
+from ieql.problems import Problem
+from tables import median
+
+__all__ = ["chosen", "compare", "spread", "table_rows"]
+
+Draw = Callable[[int], Problem]
+
+
+def compare(
+    store: Store,
+    budget: Budget,
+    problems: Iterable[str],
+    methods: Iterable[str],
+    draw: Callable[[str, int], Problem] = load_problem,
+) -> None:
+    """Let each method learn each problem, in as many runs as the budget has.
+
+    Run k takes the data of seed k and starts its own random choices from k. What is not installed
+    is skipped with a word.
+    """
+    methods = list(methods)
+    for name in list(methods):
+        word = METHODS[name].missing()
+        if word is not None:
+            store.say(f"{store.name}: skipped {METHODS[name].label} ({word})")
+            methods.remove(name)
+    for name in methods:
+        method = METHODS[name]
+        for problem in problems:
+            for seed in range(budget.runs if method.is_ours else budget.baseline_runs):
+                store.part(
+                    f"{problem}/{name}/{seed}",
+                    budget,
+                    lambda problem=problem, method=method, seed=seed: method.run(
+                        of_budget(draw(problem, seed), budget), seed, budget
+                    ),
+                )
+
+
+def chosen(part: Mapping[str, Any], criterion: str) -> Mapping[str, Any]:
+    """The row of a part that a criterion selects."""
+    row: Mapping[str, Any] = part["front"][part["selected"][criterion]]
+    return row
+
+
+def spread(values: Iterable[float | None]) -> dict[str, float | None]:
+    """Median, least and largest; None where a value is not finite."""
+    numbers = [math.inf if v is None else float(v) for v in values]
+    found = {"median": median(numbers), "min": min(numbers), "max": max(numbers)}
+    return {k: v if math.isfinite(v) else None for k, v in found.items()}
+
+
+def table_rows(
+    store: Store, problems: Iterable[str], methods: Iterable[str], criterion: str
+) -> list[dict[str, Any]]:
+    """One row per problem and method: error on the test rows, parameters, runs, seconds."""
+    rows = []
+    for problem in problems:
+        for name in methods:
+            parts = store.group(f"{problem}/{name}")
+            if not parts:
+                continue
+            picked = [chosen(p, criterion) for p in parts]
+            error = spread(r["rmse_test"] for r in picked)
+            size = spread(r["n_parameters"] for r in picked)
+            rows.append(
+                {
+                    "problem": problem,
+                    "method": name,
+                    "criterion": criterion,
+                    "runs": len(parts),
+                    **{f"rmse_{k}": v for k, v in error.items()},
+                    **{f"parameters_{k}": v for k, v in size.items()},
+                    "seconds": median(p["seconds"] for p in parts),
+                    "budget": "/".join(sorted({p["budget"] for p in parts})),
+                }
+            )
+    return rows

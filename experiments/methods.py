@@ -1,0 +1,357 @@
+"""Everything that learns: our regressor and the baselines, each giving one form of result.
+
+What a method found is a mapping for the result file::
+
+    front     equations from simple to exact, or one row without an equation for a black box, with
+              errors on training, validation, extrapolation and test rows, parameters and units
+    selected  for each criterion of `ieql.selection` the row it selects
+    settings  the numbers that matter
+    units     how often each unit occurs in all equations kept on the way (ours only)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from experiments.budget import Budget
+from fits import Settings
+from ieql import IEQLRegressor
+from ieql.equations.expression import Expression
+from ieql.problems import Problem
+from ieql.selection import Candidate, select
+from peers import PEERS, missing
+from suites import Data
+
+__all__ = ["METHODS", "Method", "ieql", "of_budget"]
+
+Array = NDArray[np.float64]
+Result = dict[str, Any]
+CRITERIA = ("V_int", "V_int-S", "V_int&ex")
+GENETIC_ROWS = 1000
+"""Rows for genetic programming, as in the paper."""
+SYMBOLS = "add,sub,mul,div,cos,exp,log,constant,variable"
+GA1 = {"allowed_symbols": SYMBOLS, "max_length": 40, "population_size": 3000}
+GA2 = {"allowed_symbols": f"{SYMBOLS},square", "max_length": 40, "population_size": 1000}
+"""Operon near the paper's two settings of PySR: operators and size as there; as its first has four
+times as many iterations and twice as many populations as its second, the first is the larger."""
+PYSR = {
+    "ga1": {"niterations": 40, "populations": 60, "warmup_maxsize_by": 0.5,
+            "use_frequency": False, "unary_operators": ["cos", "exp", "log"]},
+    "ga2": {"niterations": 10, "populations": 30, "warmup_maxsize_by": 0.0,
+            "use_frequency": True, "unary_operators": ["cos", "square", "exp", "log"]},
+}  # fmt: skip
+"""The paper's table "Tuned hyperparameters for the genetic algorithm"."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to learn.
+
+    Attributes
+    ----------
+    label : str
+        Its name in tables.
+    run : callable
+        Takes problem, seed and budget.
+    is_ours : bool
+        Whether it has the runs of our own methods or those of the baselines.
+    package : str or None
+        What must be installed for it.
+    """
+
+    label: str
+    run: Callable[[Problem, int, Budget], Result]
+    is_ours: bool = False
+    package: str | None = None
+
+    def missing(self) -> str | None:
+        """A word on what is not installed; None if nothing is missing."""
+        if self.package == "pysr":
+            found = importlib.util.find_spec("pysr") is not None
+            return None if found else "pysr: not installed (pip install pysr; it needs Julia)"
+        return None if self.package is None else missing(self.package)
+
+
+def of_budget(problem: Problem, budget: Budget) -> Problem:
+    """The problem with the rows the budget allows; they are in random order."""
+    if budget.rows is None:
+        return problem
+    return replace(
+        problem,
+        X=problem.X.head(budget.rows),
+        y=problem.y.head(budget.rows),
+        X_test=problem.X_test.head(budget.rows),
+        y_test=problem.y_test.head(budget.rows),
+    )
+
+
+def _row(text: str | None, test: float, **known: Any) -> Result:
+    return {"equation": text, **known, "rmse_test": test}
+
+
+def _rmse(predicted: Array, y: Any) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.mean((predicted - np.asarray(y)) ** 2)))
+
+
+def _selected(
+    candidates: Sequence[Candidate], errors: Mapping[str, float], **options: Any
+) -> dict[str, int]:
+    """What each criterion selects; that with extrapolation points only where there are some."""
+    names = CRITERIA if "extrapolation" in errors else CRITERIA[:-1]
+    return {
+        name: select(
+            candidates,
+            name,
+            mean_error=errors["validation"],
+            mean_error_extrapolation=errors.get("extrapolation"),
+            **options,
+        )
+        for name in names
+    }
+
+
+def _front(candidates: Sequence[Candidate], problem: Problem) -> list[Result]:
+    X = problem.X_test.to_numpy()
+    return [
+        _row(
+            c.expression.text(),
+            _rmse(c.expression.evaluate(X)[:, 0], problem.y_test),
+            complexity=c.complexity,
+            n_parameters=c.n_parameters,
+            rmse_train=c.rmse_train,
+            rmse_validation=c.rmse_validation,
+            rmse_extrapolation=c.rmse_extrapolation,
+            inputs=list(c.expression.inputs_used),
+            units=c.expression.unit_counts(),
+        )
+        for c in candidates
+    ]
+
+
+# --- ours --------------------------------------------------------------------------------------
+
+
+def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
+    """Fit our regressor; `changes` are parameters other than the default ones."""
+    options = {
+        "domain": problem.domain,
+        "selection": "V_int-S",
+        "max_time": budget.seconds,
+        "max_trainings": budget.max_trainings,
+        "n_jobs": budget.n_jobs,
+        "random_state": seed,
+        **changes,
+    }
+    model = IEQLRegressor(**options)
+    extra = {}
+    if problem.X_extrapolation is not None:
+        extra = {
+            "X_extrapolation": problem.X_extrapolation,
+            "y_extrapolation": problem.y_extrapolation,
+        }
+    model.fit(problem.X, problem.y, **extra)
+    if model.interrupted_:
+        raise KeyboardInterrupt  # what an interrupted fit found is not the result of a run
+    front = model.fronts_[0]
+    settings = {k: v for k, v in options.items() if k not in ("domain", "selection")}
+    return {
+        "front": _front(front, problem),
+        "selected": _selected(
+            front, model.mean_errors_[0], largest_complexity=model.largest_complexities_[0]
+        ),
+        "settings": {**settings, "n_trainings": model.n_trainings_, "end": model.stop_reason_},
+        "units": model.unit_counts_[0],
+    }
+
+
+# --- baselines ---------------------------------------------------------------------------------
+
+
+def _mean(problem: Problem, seed: int, budget: Budget) -> Result:
+    values = np.full(len(problem.y_test), problem.y.mean())
+    return _black_box(_rmse(values, problem.y_test), 1)
+
+
+def _black_box(test: float, n_parameters: int, **settings: Any) -> Result:
+    return {
+        "front": [_row(None, test, n_parameters=n_parameters)],
+        "selected": dict.fromkeys(CRITERIA, 0),
+        "settings": settings,
+    }
+
+
+def _mlp(problem: Problem, seed: int, budget: Budget) -> Result:
+    """The paper's perceptron (appendix "Baselines"); the best model on validation rows is kept."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPRegressor
+
+    settings = {
+        "hidden_layer_sizes": (50,) * 5,
+        "activation": "tanh",
+        "batch_size": 100,
+        "learning_rate_init": 1e-3,
+        "beta_1": 0.9,
+        "alpha": 0.0,
+        "max_iter": budget.mlp_epochs,
+        "early_stopping": True,  # keeps the weights of the best validation score
+        "n_iter_no_change": budget.mlp_epochs,
+        "validation_fraction": 0.1,
+    }
+    model = _scaled(MLPRegressor(**settings, random_state=seed))
+    with warnings.catch_warnings(), threadpool_limits(1):  # more threads only wait for each other
+        warnings.simplefilter("ignore", ConvergenceWarning)  # all epochs are meant to be used
+        model.fit(problem.X, problem.y)
+    size = sum(w.size for w in model.regressor_[-1].coefs_)
+    return _black_box(_rmse(model.predict(problem.X_test), problem.y_test), size, **settings)
+
+
+def _scaled(regressor: Any) -> Any:
+    """Inputs to [-1, 1], target to mean 0 and spread 1, as for our networks."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    pipeline = make_pipeline(MinMaxScaler((-1, 1)), regressor)
+    return TransformedTargetRegressor(pipeline, transformer=StandardScaler())
+
+
+def _gp(problem: Problem, seed: int, budget: Budget) -> Result:
+    """A Gaussian process with a length for each input, on a random subset of the rows."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    n, d = problem.X.shape
+    rows = np.random.default_rng(seed).permutation(n)[: budget.gp_rows]
+    kernel = ConstantKernel(10.0, (1e-3, 1e6)) * RBF(np.ones(d), (0.01, 1e3))
+    kernel += WhiteKernel(1e-2, (1e-10, 1.0))
+    model = _scaled(GaussianProcessRegressor(kernel, random_state=seed))
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # an input without influence
+        model.fit(problem.X.iloc[rows], problem.y.iloc[rows])
+    test = _rmse(model.predict(problem.X_test), problem.y_test)
+    found = str(model.regressor_[-1].kernel_)
+    return _black_box(test, len(rows), rows=len(rows), kernel=str(kernel), fitted_kernel=found)
+
+
+def _genetic(
+    name: str, options: Mapping[str, Any], problem: Problem, seed: int, budget: Budget
+) -> Result:
+    """Operon or gplearn by the code of the benchmarks, on as many rows as in the paper."""
+    extra = {}
+    if problem.X_extrapolation is not None:
+        extra = {
+            "X_extrapolation": problem.X_extrapolation,
+            "y_extrapolation": problem.y_extrapolation,
+        }
+    X, y = problem.X.head(GENETIC_ROWS), problem.y.head(GENETIC_ROWS)
+    data = Data(X, y, problem.X_test, problem.y_test, problem.noise, float(y.std()), extra, {})
+    names = SimpleNamespace(names=problem.feature_names)
+    limits = Settings(budget.baseline_seconds, budget.n_jobs)
+    fit = PEERS[name](names, data, seed, limits, **options)
+    X_test, y_test = problem.X_test.to_numpy(), problem.y_test.to_numpy()
+    front = [
+        _row(
+            e.text,
+            e.rmse(X_test, y_test),
+            complexity=e.n_parameters,
+            n_parameters=e.n_parameters,
+            **e.errors,
+            inputs=list(e.inputs_used),
+        )
+        for e in fit.front
+    ]
+    mean = float(y.mean())
+    errors = {"validation": _rmse(np.full(len(y), mean), y)}
+    if extra:
+        outside = problem.y_extrapolation
+        errors["extrapolation"] = _rmse(np.full(len(outside), mean), outside)
+    blank = Expression.parse("0", problem.feature_names)
+    candidates = [
+        # What gplearn prints may have no form in our units: then its length stands for its size.
+        Candidate(blank, r["n_parameters"] or len(r["equation"]) / 8, 0, r["rmse_train"],
+                  r["rmse_validation"], r.get("rmse_extrapolation", float("nan")))
+        for r in front
+    ]  # fmt: skip
+    settings = {**options, "seconds": budget.baseline_seconds, "rows": len(X), **fit.notes}
+    return {
+        "front": front,
+        "selected": _selected(candidates, errors),
+        "settings": settings,
+    }
+
+
+def _pysr(options: Mapping[str, Any], problem: Problem, seed: int, budget: Budget) -> Result:
+    """PySR with the paper's settings, where it is installed."""
+    from pysr import PySRRegressor
+
+    X, y = problem.X.head(GENETIC_ROWS), problem.y.head(GENETIC_ROWS)
+    model = PySRRegressor(
+        **options,
+        population_size=1000,
+        maxsize=40,
+        parsimony=0.0,
+        binary_operators=["+", "-", "*", "/"],
+        annealing=False,
+        optimizer_iterations=100,
+        timeout_in_seconds=budget.baseline_seconds,
+        random_state=seed,
+        progress=False,
+    )
+    model.fit(X.to_numpy(), y.to_numpy(), variable_names=list(problem.feature_names))
+    table = model.equations_
+    front = [
+        _row(
+            str(row["sympy_format"]),
+            _rmse(model.predict(problem.X_test.to_numpy(), index=k), problem.y_test),
+            complexity=int(row["complexity"]),
+            n_parameters=int(row["complexity"]),
+            rmse_train=float(np.sqrt(row["loss"])),
+        )
+        for k, row in table.iterrows()
+    ]
+    best = int(np.argmin([r["rmse_train"] for r in front]))
+    return {"front": front, "selected": dict.fromkeys(CRITERIA, best), "settings": dict(options)}
+
+
+def _eqldiv(problem: Problem, seed: int, budget: Budget) -> Result:
+    """EQL÷ on our own network (`experiments.eqldiv`)."""
+    from experiments.eqldiv import EqldivSettings, fit_eqldiv
+
+    settings = EqldivSettings(
+        epochs=budget.eqldiv_epochs, batch=budget.eqldiv_batch, n_strengths=budget.eqldiv_strengths
+    )
+    found = fit_eqldiv(problem, seed, settings, budget.n_jobs)
+    return {
+        "front": _front(found.candidates, problem),
+        "selected": _selected(found.candidates, found.mean_errors),
+        "settings": {"epochs": settings.epochs, "batch": settings.batch,
+                     "n_strengths": settings.n_strengths, "layers": settings.layers},
+    }  # fmt: skip
+
+
+METHODS: Mapping[str, Method] = {
+    "mean": Method("mean predictor", _mean),
+    "mlp": Method("MLP", _mlp),
+    "gp": Method("Gaussian process", _gp),
+    "operon1": Method("GA1 (Operon)", partial(_genetic, "operon", GA1), package="operon"),
+    "operon2": Method("GA2 (Operon)", partial(_genetic, "operon", GA2), package="operon"),
+    "gplearn": Method("gplearn", partial(_genetic, "gplearn", {}), package="gplearn"),
+    "pysr1": Method("GA1 (PySR)", partial(_pysr, PYSR["ga1"]), package="pysr"),
+    "pysr2": Method("GA2 (PySR)", partial(_pysr, PYSR["ga2"]), package="pysr"),
+    "eqldiv": Method("EQL÷", _eqldiv),
+    "ieql": Method("iEQL", ieql, is_ours=True),
+    "ieql_motor": Method("iEQL motor", partial(ieql, prior="motor"), is_ours=True),
+    "ieql_paper": Method("iEQL, paper's trainer", partial(ieql, trainer="paper")),
+}
