@@ -19,7 +19,7 @@ from ieql.errors import IeqlError
 from ieql.runs import RunFolder
 from suites import Data, Problem
 
-__all__ = ["Equation", "Fit", "Settings", "fit_ieql"]
+__all__ = ["Equation", "Fit", "Settings", "fit_ieql", "warm_up"]
 
 Array = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ class Fit:
 
 def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit:
     """Fit with default settings; what the front held and when is read from the run folder."""
-    _warm_up(settings.n_jobs)
+    warm_up(settings.n_jobs)
     with tempfile.TemporaryDirectory(prefix="recovery-") as folder:
         model = IEQLRegressor(
             max_time=settings.max_time,
@@ -122,7 +122,7 @@ def _trail(records: list[dict[str, Any]], names: tuple[str, ...]) -> list[tuple[
 
 
 @cache
-def _warm_up(n_jobs: int) -> None:
+def warm_up(n_jobs: int) -> None:
     """Compile the kernels, or load them, before the first fit is timed."""
     X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
     IEQLRegressor(max_time=None, max_trainings=2, n_jobs=n_jobs, random_state=0).fit(

@@ -12,6 +12,7 @@ What a method found is a mapping for the result file::
 from __future__ import annotations
 
 import importlib.util
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from experiments.budget import Budget
-from fits import Settings
+from fits import Settings, warm_up
 from ieql import IEQLRegressor
 from ieql.equations.expression import Expression
 from ieql.problems import Problem
@@ -144,6 +145,7 @@ def _front(candidates: Sequence[Candidate], problem: Problem) -> list[Result]:
 
 def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
     """Fit our regressor; `changes` are parameters other than the default ones."""
+    warm_up(budget.n_jobs)  # compiling belongs to no run
     options = {
         "domain": problem.domain,
         "selection": "V_int-S",
@@ -160,7 +162,9 @@ def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
             "X_extrapolation": problem.X_extrapolation,
             "y_extrapolation": problem.y_extrapolation,
         }
+    start = time.perf_counter()
     model.fit(problem.X, problem.y, **extra)
+    seconds = round(time.perf_counter() - start, 2)
     if model.interrupted_:
         raise KeyboardInterrupt  # what an interrupted fit found is not the result of a run
     front = model.fronts_[0]
@@ -172,6 +176,7 @@ def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
         ),
         "settings": {**settings, "n_trainings": model.n_trainings_, "end": model.stop_reason_},
         "units": model.unit_counts_[0],
+        "seconds": seconds,
     }
 
 

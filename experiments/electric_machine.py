@@ -1,0 +1,107 @@
+"""Experiment 4: power loss of an electric machine (section of that name, table "Results").
+
+The measurements are not public; the data are a reconstruction (`ieql.problems`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from experiments.budget import Budget
+from experiments.compare import chosen, compare, table_rows
+from experiments.methods import METHODS as LEARNERS
+from experiments.paper_values import MACHINE
+from experiments.store import Store
+from experiments.words import number, paper_number, ranged, table
+from ieql import load_problem
+from ieql.equations.expression import Expression
+
+__all__ = ["METHODS", "real_rows", "run", "section", "structures"]
+
+METHODS = ("mean", "gp", "operon1", "operon2", "gplearn", "eqldiv", "ieql", "ieql_motor")
+SECONDS = 10.0
+"""The equation is simple; a smaller limit of the budget holds."""
+
+
+def run(store: Store, budget: Budget) -> None:
+    """Learn the loss with all methods; selection by V_int-S."""
+    ours = [m for m in METHODS if m.startswith("ieql")]
+    compare(store, replace(budget, seconds=min(SECONDS, budget.seconds)), ["power_loss"], ours)
+    compare(store, budget, ["power_loss"], [m for m in METHODS if m not in ours])
+    store.csv(store.name, table_rows(store, ["power_loss"], METHODS, "V_int-S"))
+
+
+def structures(store: Store, method: str) -> dict[str, Any]:
+    """How many structures the runs selected, an example of each, and the inputs they use."""
+    names = load_problem("power_loss").feature_names
+    found: dict[Any, str] = {}
+    inputs: set[str] = set()
+    for part in store.group(f"power_loss/{method}"):
+        text = chosen(part, "V_int-S")["equation"]
+        expression = Expression.parse(text, names)
+        found.setdefault(expression.canonical().skeleton, text)
+        inputs |= set(expression.inputs_used)
+    return {"equations": list(found.values()), "inputs": sorted(inputs)}
+
+
+def section(store: Store) -> str:
+    """The table, and the structures that were found."""
+    rows = {r["method"]: r for r in table_rows(store, ["power_loss"], METHODS, "V_int-S")}
+    words = []
+    for name in ("ieql", "ieql_motor"):
+        if name not in rows:
+            continue
+        found = structures(store, name)
+        count = len(found["equations"])
+        same = "the same structure" if count == 1 else f"{count} structures"
+        words.append(
+            f"- {LEARNERS[name].label}: {same} in all {rows[name]['runs']} runs, of "
+            f"{' and '.join(found['inputs'])} alone: "
+            + ", ".join(f"`P_mod = {text}`" for text in found["equations"])
+        )
+    header = ["", "RMSE [W]", "*paper*", "parameters", "*paper*", "runs", "seconds"]
+    return "\n\n".join(
+        [
+            "## Power loss of an electric machine",
+            '*Table "Results on real-world datasets", left.* Test RMSE in watts and number of '
+            "parameters, selected by V_int-S; in italics the paper's. The data are a "
+            "**reconstruction** with a noise of 0.02 W: the measurements are not public, but the "
+            "paper's numbers tell the grid of operating points, the law and its constant.",
+            table(header, real_rows(rows, MACHINE)),
+            "\n".join(words),
+            DIFFERENCES,
+        ]
+    )
+
+
+DIFFERENCES = """What differs from the paper, and why:
+
+- The paper's six parameters are those of a network whose inputs are scaled to [-1, 1]: there a
+  square of a current needs a linear term as well. In amperes and watts the same law has four, of
+  which each square's inner one is exactly 1.
+- The Gaussian process does better here than in the paper (0.92 W): the reconstruction is exactly
+  quadratic, which the real machine need not be, and the tools are not the same.
+- V_int-S prefers very short equations of genetic programming here as in the paper, whose own
+  criterion would choose better ones. The mean predictor's error depends on the random split."""
+
+
+def real_rows(rows: dict[str, Any], printed: Mapping[str, tuple[Any, Any]]) -> list[list[str]]:
+    """Lines of a table of RMSE and parameters beside the paper's."""
+    lines = []
+    for name, row in rows.items():
+        error, size = printed.get(name, (None, None))
+        has_size = name not in ("mean", "gp")
+        lines.append(
+            [
+                LEARNERS[name].label,
+                ranged(row, "rmse"),
+                f"*{paper_number(error)}*",
+                ranged(row, "parameters") if has_size else "–",
+                f"*{paper_number(size)}*",
+                str(row["runs"]),
+                number(row["seconds"]),
+            ]
+        )
+    return lines

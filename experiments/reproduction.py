@@ -1,0 +1,69 @@
+"""The page docs/reproduction.md, written from the stored results alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+
+from experiments.store import Store
+
+__all__ = ["SECTIONS", "write_page"]
+
+SECTIONS = (
+    "complex_equations",
+    "ambiguity",
+    "unit_frequencies",
+    "electric_machine",
+    "engine_torque",
+    "method_figures",
+)
+"""In the order of the paper."""
+TOP = """# The paper, reproduced
+
+Every table and figure of *Informed Equation Learning*, with its baselines, beside the paper's own
+numbers. Every number below is read from a file in `experiments/results`, which one command writes:
+
+```
+make paper                                     # everything, budget quick: 90 minutes on 2 cores
+python -m experiments ambiguity                # one experiment
+python -m experiments all --budget full        # five runs of everything: a day or more
+```
+
+Finished parts are not run again, and an interrupted run goes on where it stopped. The baselines
+need `pip install -e '.[bench]'`; what is not installed is skipped with a word."""
+
+
+def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:
+    """Write the page from all results there are."""
+    pieces = [TOP, _about(Path(results))]
+    for name in SECTIONS:
+        store = Store(results, name)
+        if store.parts:
+            pieces.append(import_module(f"experiments.{name}").section(store))
+        else:
+            pieces.append(f"## {name}\n\nNot run yet: `python -m experiments {name}`.")
+    Path(page).write_text("\n\n".join(pieces) + "\n", encoding="utf-8")
+
+
+def _about(results: Path) -> str:
+    """Machine, versions and budgets of the results."""
+    machines: set[str] = set()
+    budgets: dict[str, list[float]] = {}
+    for path in sorted(results.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        about = found["about"]
+        machines.add(
+            f"{about['machine']}, Python {about['python']}, "
+            + ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+        )
+        for part in found["parts"].values():
+            spent = budgets.setdefault(part["budget"], [0, 0.0])
+            spent[0] += 1
+            spent[1] += part["seconds"] / 60
+    words = "; ".join(
+        f"{n:.0f} parts with the budget {name}, {minutes:.0f} minutes of fits"
+        for name, (n, minutes) in budgets.items()
+    )
+    return f"Results below: {words}. Machine: {'; '.join(sorted(machines))}."
