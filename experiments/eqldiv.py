@@ -15,6 +15,7 @@ import numpy as np
 
 from ieql import IEQLRegressor
 from ieql.data import Dataset
+from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.learn import Target, prepare, seed_of
@@ -305,8 +306,22 @@ def _second_phase(
             target.scaling.offset.item(),
             target.scaling.scale.item(),
         )
-        candidate = _candidate(equation.canonical(), target)
+        candidate = _candidate(_without_identities(equation), target)
     return candidate if _is_measured(candidate, target) else None
+
+
+# --- results -----------------------------------------------------------------------------------
+
+
+def _without_identities(equation: Expression) -> Expression:
+    """The same equation, sums put in where an identity passes them on; else as it was trained."""
+    builder = Builder(equation.names)
+    values = [builder.input(i) for i in range(len(equation.names))]
+    for node in equation.nodes:
+        args = [translate(a, values) for a in node.args]
+        passes = node.unit.name == "identity"
+        values.append(args[0] if passes else builder.apply(node.unit, *args))
+    return builder.expression(*(translate(s, values) for s in equation.outputs))
 
 
 def _candidate(equation: Expression, target: Target) -> Candidate:
