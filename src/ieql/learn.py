@@ -33,7 +33,7 @@ from ieql.training.task import Task
 if TYPE_CHECKING:
     from ieql.regressor import IEQLRegressor
 
-__all__ = ["Learned", "learn"]
+__all__ = ["Learned", "Target", "learn", "prepare", "seed_of"]
 
 Array = NDArray[np.float64]
 KERNELS = ("ieql.equations.kernels", "ieql.training.law_kernel")
@@ -76,14 +76,50 @@ Publish = Callable[[Learned], None]
 
 
 @dataclass(frozen=True, eq=False)
-class _Target:
-    """One output: its samples in the user's coordinates, its scaling and its task."""
+class Target:
+    """One output to be learned.
+
+    Attributes
+    ----------
+    train, validation : Sample
+        Its rows in the user's coordinates.
+    extrapolation : Sample or None
+        Labelled points outside of them.
+    points : array (inputs, points)
+        Points of the declared domain, in the user's coordinates.
+    inputs, scaling : Scaling
+        Scaling of the inputs and of the output.
+    task : Task
+        What a training sees of all this.
+    """
 
     train: Sample
     validation: Sample
     extrapolation: Sample | None
+    points: Array
+    inputs: Scaling
     scaling: Scaling
     task: Task
+
+    @property
+    def mean_errors(self) -> dict[str, float]:
+        """Errors of the mean predictor, at which the selection criteria clip."""
+        mean = float(np.average(self.train.y, weights=self.train.weight))
+        errors = {
+            "mean": mean,
+            "validation": self.validation.rmse(np.full(len(self.validation), mean)),
+        }
+        if self.extrapolation is not None:
+            errors["extrapolation"] = self.extrapolation.rmse(
+                np.full(len(self.extrapolation), mean)
+            )
+        return errors
+
+    def errors(self, expression: Expression) -> tuple[float, float, float]:
+        """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
+        samples = self.train, self.validation, self.extrapolation
+        train, validation, extrapolation = (_rmse(expression, s) for s in samples)
+        return train, validation, extrapolation
 
 
 def learn(
@@ -101,28 +137,19 @@ def learn(
     """
     if compile_kernels(*KERNELS):
         start = time.time()  # the first fit of an installation gets its time, too
-    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    seed = seed_of(model.random_state)
     if run is not None and run.seed is not None:
         seed = run.seed
-    train, validation = data.split(model.validation_fraction, seed)
-    # Scales without shifts: see `Task`.
-    inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
-    points = _domain_points(data, seed)
-    rules = _without_constants(prior, data)
-    targets = [
-        _target(model, k, train, validation, extra, inputs, points, rules)
-        for k in range(data.y.shape[1])
-    ]
+    targets = prepare(model, data, prior, extra, seed)
     tasks = [t.task for t in targets]
     resumed = None if run is None else run.begin(tasks, prior, seed)
-    sizes = len(train), len(validation)
     report = None
     if publish is not None:
         report = Recorder(
             data.target_names,
-            inputs,
+            targets[0].inputs,
             [t.scaling for t in targets],
-            lambda fronts, result: publish(_learned(fronts, targets, sizes, result)),
+            lambda fronts, result: publish(_learned(fronts, targets, result)),
             run,
             start,
         )
@@ -142,18 +169,16 @@ def learn(
         result = sweep(tasks, budget, PaperSettings.of(model.trainer), **options)
     if result.interrupted and report is not None:
         report(result)  # what came in since the last round
-    fronts = _finish_all(model, targets, result, inputs, points, rules, start)
-    return _learned(fronts, targets, sizes, result)
+    fronts = _finish_all(model, targets, result, start)
+    return _learned(fronts, targets, result)
 
 
-def _learned(
-    fronts: list[list[Candidate]], targets: list[_Target], sizes: tuple[int, int], result: Result
-) -> Learned:
+def _learned(fronts: list[list[Candidate]], targets: list[Target], result: Result) -> Learned:
     return Learned(
         fronts,
-        [_mean_errors(t) for t in targets],
+        [t.mean_errors for t in targets],
         list(result.largest),
-        sizes,
+        (len(targets[0].train), len(targets[0].validation)),
         result.n_trainings,
         result.interrupted,
         result.reason,
@@ -162,6 +187,44 @@ def _learned(
 
 
 # --- tasks -------------------------------------------------------------------------------------
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of everything that is drawn in a fit with this random state."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def prepare(
+    model: IEQLRegressor,
+    data: Dataset,
+    prior: Prior,
+    extra: tuple[Array, Array] | None,
+    seed: int,
+) -> list[Target]:
+    """Split and scale a data set: one target per output, with the task that trainings see.
+
+    Parameters
+    ----------
+    model : IEQLRegressor
+        Its parameters say the share of validation rows, the bound and the size of the network.
+    data : Dataset
+        All rows, with the declared domain.
+    prior : Prior
+        Expert knowledge.
+    extra : (X, y) or None
+        Labelled points outside the data.
+    seed : int
+        Fixes the split and the points of the domain; see `seed_of`.
+    """
+    train, validation = data.split(model.validation_fraction, seed)
+    # Scales without shifts: see `Task`.
+    inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
+    points = _domain_points(data, seed)
+    rules = _without_constants(prior, data)
+    return [
+        _target(model, k, train, validation, extra, inputs, points, rules)
+        for k in range(data.y.shape[1])
+    ]
 
 
 def _without_constants(prior: Prior, data: Dataset) -> Prior:
@@ -188,7 +251,7 @@ def _target(
     inputs: Scaling,
     points: Array,
     prior: Prior,
-) -> _Target:
+) -> Target:
     own = _sample(train.X, train.y[:, k], train.weight)
     checks = _sample(validation.X, validation.y[:, k], validation.weight)
     outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
@@ -219,7 +282,7 @@ def _target(
         if bound is None
         else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
     )
-    return _Target(own, checks, outside, scaling, task)
+    return Target(own, checks, outside, points, inputs, scaling, task)
 
 
 def _sample(X: Array, y: Array, weight: Array) -> Sample:
@@ -234,41 +297,20 @@ def _scaled(sample: Sample, inputs: Scaling, target: Scaling) -> Sample:
     )
 
 
-def _mean_errors(target: _Target) -> dict[str, float]:
-    """Errors of the mean predictor, at which the selection criteria clip."""
-    mean = float(np.average(target.train.y, weights=target.train.weight))
-    errors = {
-        "mean": mean,
-        "validation": target.validation.rmse(np.full(len(target.validation), mean)),
-    }
-    if target.extrapolation is not None:
-        errors["extrapolation"] = target.extrapolation.rmse(
-            np.full(len(target.extrapolation), mean)
-        )
-    return errors
-
-
 # --- finishing ---------------------------------------------------------------------------------
 
 
 def _finish_all(
     model: IEQLRegressor,
-    targets: list[_Target],
+    targets: list[Target],
     result: Result,
-    inputs: Scaling,
-    points: Array,
-    prior: Prior,
     start: float,
 ) -> list[list[Candidate]]:
     """Bring the fronts to the user's coordinates, in parallel, and sort out what they dominate."""
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + 0.96 * (model.max_time or float("inf"))
     jobs = [
-        (
-            (k, i, cut),
-            _finish_one,
-            (c, t, inputs, points, prior, model.output_bound, cut, deadline),
-        )
+        ((k, i, cut), _finish_one, (c, t, model.output_bound, cut, deadline))
         for k, t in enumerate(targets)
         for i, c in enumerate(_worth_finishing(result.fronts[k]))
         # What the rows do not ask for may be what matters outside of them: then both forms stand.
@@ -305,10 +347,7 @@ def _worth_finishing(front: Front) -> list[Candidate]:
 
 def _finish_one(
     candidate: Candidate,
-    target: _Target,
-    inputs: Scaling,
-    points: Array,
-    prior: Prior,
+    target: Target,
     bound: float | None,
     cut: bool,
     deadline: float,
@@ -318,11 +357,11 @@ def _finish_one(
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         equation = finish(
             candidate.expression,
-            inputs,
+            target.inputs,
             target.scaling,
             target.train,
-            points,
-            prior,
+            target.points,
+            target.task.prior,
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
             is_late=lambda: time.time() > deadline or candidate.n_parameters > MANY_PARAMETERS,
@@ -332,7 +371,7 @@ def _finish_one(
     e = equation.expression
     return Candidate(
         expression=e,
-        complexity=e.complexity(prior),
+        complexity=e.complexity(target.task.prior),
         n_parameters=e.n_parameters,
         rmse_train=float(np.sqrt(equation.error)),
         rmse_validation=_rmse(e, target.validation),

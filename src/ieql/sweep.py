@@ -19,7 +19,7 @@ from ieql.selection import Candidate
 from ieql.training.paper import Model, PaperSettings, Trainer
 from ieql.training.task import Task
 
-__all__ = ["Find", "spread_order", "sweep"]
+__all__ = ["Find", "one_thread", "spread_order", "sweep"]
 
 SLOWER = 1.6
 """An epoch of the second phase takes at most this many times one of the first: it draws gates."""
@@ -141,7 +141,7 @@ def _first_phases(
 def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float) -> _Start:
     trainer = Trainer(task, settings)
     model = trainer.start(seed)
-    with _one_thread(), np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         if settings.first_epochs == 0:
             trial = model.copy()
             began = time.time()
@@ -153,7 +153,7 @@ def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float
     return _Start(model if model.is_finite else None, seconds)
 
 
-def _one_thread() -> Any:
+def one_thread() -> Any:
     """One BLAS thread per process; with more, a sum may come out otherwise in its last digits."""
     from threadpoolctl import threadpool_limits
 
@@ -198,7 +198,7 @@ def _second_phase(
     trainer = Trainer(task, settings)
     model = model.copy()
     strength = settings.strengths[number]
-    with _one_thread(), np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
             return Find(None, diverged=True)

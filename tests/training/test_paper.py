@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ieql.errors import IeqlError
+from ieql.network import Network
 from ieql.prior import Prior
 from ieql.training import gates, objective
 from ieql.training.paper import Model, PaperSettings, Trainer
@@ -90,6 +91,64 @@ def test_one_compiled_step_is_one_step_of_adam_along_the_gradient():
     moved = np.abs(g.W[t.where]) > 1e-4
     expected = before[moved] - 1e-3 * np.sign(g.W[t.where][moved])
     np.testing.assert_allclose(model.w[0][moved], expected, atol=1e-5)
+
+
+def other_network():
+    """One layer of sines and products, then a division that alone is the output; no skips."""
+    prior = Prior(units=("sin", "mul", "div"), prohibit=())
+    task = make_task("x*y + 0.5*x", prior, noise=0.01)
+    hidden = tuple(prior.unit(name) for name in ("sin", "sin", "mul"))
+    network = Network(task.names, (hidden, (prior.unit("div"),)), prior)
+    exists = network.allowed.copy()
+    exists[network.layer_rows[1], 1:3] = False
+    exists[network.layer_rows[2], :6] = False
+    return Trainer(task, SMALL, (network, exists), relaxes=False)
+
+
+def test_only_weights_that_exist_are_trained():
+    t = other_network()
+    model = t.start(0)
+    assert t.train(model, 3, None, 0, FOREVER)
+    W, live = t.weights(model)
+    exists = t.given[1]
+    np.testing.assert_array_equal(live, exists)
+    singular = t.network.singular_rows  # whose relaxation is in the bias
+    assert not np.any(np.delete(W, singular, axis=0)[~np.delete(exists, singular, axis=0)])
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.05])
+def test_compiled_and_plain_epochs_agree_on_l1_and_fixed_relaxations(l1):
+    t = other_network()
+    one, two = t.start(1), t.start(1)
+    fixed = one.relax.copy()
+    run = t._compiled_epoch()
+    for k in range(3):
+        run(one, None, k, l1)
+        t._numpy_epoch(two, None, k, l1)
+    np.testing.assert_allclose(one.w[0], two.w[0], atol=2e-4)
+    np.testing.assert_allclose(one.w[1], two.w[1], atol=1e-3)
+    for model in (one, two):
+        np.testing.assert_array_equal(model.relax, fixed)
+
+
+def test_the_gradient_of_l1_leaves_biases_alone():
+    t = trainer(settings=replace(SMALL, batch=10_000, penalty_points=0))
+    plain, pulled = t.start(0), t.start(0)
+    sign = np.sign(plain.w[0]) * (t.where[1] > 0)
+    t.train(plain, 1, None, 0, FOREVER)
+    t.train(pulled, 1, None, 0, FOREVER, 0.5)
+    np.testing.assert_allclose((pulled.w[1] - plain.w[1]) / (1 - 0.4), 0.5 * sign, atol=1e-4)
+
+
+def test_a_penalty_epoch_of_its_own_pulls_the_output_into_its_bound():
+    t = trainer("5*x*y", settings=replace(SMALL, bound=0.1, rate=0.01), reach=3.0)
+    model = t.start(0)
+    points, none = t._domain(), np.random.default_rng(0)
+    before = t._step(model.copy(), points, None, None, None, none)[2]
+    for seed in range(5):
+        t.penalise(model, seed)
+    assert model.step == 5 * 8  # 400 rows in batches of 50
+    assert t._step(model.copy(), points, None, None, None, none)[2] < 0.8 * before
 
 
 def test_gates_stay_open_in_phase_one_and_shut_under_a_large_strength():

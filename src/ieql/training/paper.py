@@ -159,6 +159,10 @@ class Trainer:
 
     task: Task
     settings: PaperSettings
+    given: tuple[Network, NDArray[np.bool_]] | None = None
+    """Another network than the paper's, and which of its weights exist."""
+    relaxes: bool = True
+    """Whether the relaxations α are learned, or stay as they are."""
     network: Network = field(init=False)
     where: tuple[NDArray[np.intp], NDArray[np.intp]] = field(init=False)
     """Row and column of each weight that exists."""
@@ -168,13 +172,17 @@ class Trainer:
     def __post_init__(self) -> None:
         """Build the network (paper, section "Architecture"); prohibited weights do not exist."""
         task, settings = self.task, self.settings
-        network = Network.regular(
-            task.prior,
-            task.names,
-            task.layers or settings.layers,
-            task.copies or settings.copies,
-        )
-        where = np.nonzero(network.allowed)
+        if self.given is None:
+            network = Network.regular(
+                task.prior,
+                task.names,
+                task.layers or settings.layers,
+                task.copies or settings.copies,
+            )
+            exists = network.allowed
+        else:
+            network, exists = self.given
+        where = np.nonzero(exists & network.allowed)
         object.__setattr__(self, "network", network)
         object.__setattr__(self, "where", where)
         object.__setattr__(self, "cost", network.costs[where[1]].astype(np.float32))
@@ -215,9 +223,17 @@ class Trainer:
         return model
 
     def train(
-        self, model: Model, epochs: int, strength: float | None, seed: int, deadline: float
+        self,
+        model: Model,
+        epochs: int,
+        strength: float | None,
+        seed: int,
+        deadline: float,
+        l1: float = 0.0,
     ) -> bool:
         """Train on for some epochs; without a strength the gates are open (phase 1).
+
+        `l1` is the strength of an L1 penalty on the weights, which the paper's baseline has.
 
         Returns False if the deadline passed or the model diverged; `Model.is_finite` tells which.
         """
@@ -225,7 +241,7 @@ class Trainer:
         for _ in range(epochs):
             if time.time() > deadline:
                 return False
-            run(model, strength, seed * 1_000_003 + model.epoch)
+            run(model, strength, seed * 1_000_003 + model.epoch, l1)
             model.epoch += 1
             if not np.isfinite(model.losses[0]) or not model.is_finite:
                 return False
@@ -245,12 +261,12 @@ class Trainer:
         target = np.ascontiguousarray(y[None])
         XT = np.ascontiguousarray(XT)
 
-        def run(model: Model, strength: float | None, seed: int) -> None:
+        def run(model: Model, strength: float | None, seed: int, l1: float = 0.0) -> None:
             order, picks = self._draw(len(y), domain.shape[1], np.random.default_rng(seed))
             model.step, losses = steps.epoch(
                 layers, blocks, len(self.network.names), s.rate, s.beta1, s.beta2, s.epsilon,
-                strength or 0.0, s.delta, self.bound, strength is not None, XT, target, weight,
-                domain, min(s.batch, len(y)), order, picks, where, self.cost,
+                strength or 0.0, s.delta, self.bound, strength is not None, l1, self.relaxes, XT,
+                target, weight, domain, min(s.batch, len(y)), order, picks, where, self.cost,
                 model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
             )  # fmt: skip
             model.losses = float(losses[0]), float(losses[1]), float(losses[2])
@@ -264,7 +280,9 @@ class Trainer:
         count = self.settings.penalty_points if n_points else 0
         return rng.permutation(n), rng.integers(0, max(n_points, 1), count)
 
-    def _numpy_epoch(self, model: Model, strength: float | None, seed: int) -> None:
+    def _numpy_epoch(
+        self, model: Model, strength: float | None, seed: int, l1: float = 0.0
+    ) -> None:
         """The work of `steps.epoch` in NumPy, for user-defined units."""
         rng = np.random.default_rng(seed)
         XT, y, weight = self.task.dense
@@ -273,7 +291,7 @@ class Trainer:
         losses = []
         for rows in np.array_split(order, max(1, n // self.settings.batch)):
             part = None if weight is None else weight[rows]
-            losses.append(self._step(model, XT[:, rows], y[None, rows], part, strength, rng))
+            losses.append(self._step(model, XT[:, rows], y[None, rows], part, strength, rng, l1))
         data, domain, bound = np.mean(losses, axis=0)
         if len(picks):
             bound = self._step(model, points[:, picks], None, None, strength, rng)[2]
@@ -287,6 +305,7 @@ class Trainer:
         weight: Array32 | None,
         strength: float | None,
         rng: np.random.Generator,
+        l1: float = 0.0,
     ) -> tuple[float, float, float]:
         s = self.settings
         w, phi, relax = model.w[0], model.log_alpha[0], model.relax[0]
@@ -315,9 +334,23 @@ class Trainer:
             d_phi = G * w * slope + counted * objective.complexity(phi, self.cost)[1]
             _adam(model.log_alpha, d_phi, model.step, s)
             np.clip(phi, -gates.LIMIT, gates.LIMIT, out=phi)
-        _adam(model.w, G * gate, model.step, s)
-        _adam(model.relax, result.alpha * objective.softplus_slope(relax), model.step, s)
+        pull = l1 * np.sign(w) * (self.cost > 0)
+        _adam(model.w, G * gate + pull, model.step, s)
+        if self.relaxes:
+            _adam(model.relax, result.alpha * objective.softplus_slope(relax), model.step, s)
         return result.data, result.domain, result.bound
+
+    def penalise(self, model: Model, seed: int) -> None:
+        """A penalty epoch of its own: as many points of the domain as rows, in batches.
+
+        The paper's own training needs one step after every epoch, which `train` does. This is for
+        trainings that do it seldom but thoroughly, and is not worth compiling.
+        """
+        rng = np.random.default_rng(seed)
+        points, n = self._domain(), len(self.task.train)
+        picks = rng.integers(0, points.shape[1], n)
+        for part in np.array_split(picks, max(1, n // self.settings.batch)):
+            self._step(model, points[:, part], None, None, None, rng)
 
     # --- results -------------------------------------------------------------------------------
 

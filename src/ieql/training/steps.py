@@ -55,6 +55,8 @@ class Hyper(NamedTuple):
     delta: float
     bound: float
     gated: bool
+    l1: float
+    relaxes: bool
 
 
 @loose
@@ -228,13 +230,18 @@ def _step(
             phi[0, j] = min(LIMIT, max(-LIMIT, phi[0, j]))
     for j in range(n):
         g[j] = G[where[j]] * gate[j]
+    if labelled and hyper.l1 > 0.0:
+        for j in range(n):
+            if cost[j] > 0.0:
+                g[j] += np.float32(hyper.l1) * np.sign(w[0, j])
     _adam(w[0], g, w[1], w[2], step, hyper, n)
-    for k in range(n_args):
-        d_alpha[k] /= 1.0 + np.exp(-relax[0, k])
-    _adam(relax[0], d_alpha, relax[1], relax[2], step, hyper, n_args)
+    if hyper.relaxes:
+        for k in range(n_args):
+            d_alpha[k] /= 1.0 + np.exp(-relax[0, k])
+        _adam(relax[0], d_alpha, relax[1], relax[2], step, hyper, n_args)
 
 
-_HYPER = (*[types.float64] * 7, types.boolean)
+_HYPER = (*[types.float64] * 7, types.boolean, types.float64, types.boolean)
 
 
 @entry(
@@ -243,17 +250,19 @@ _HYPER = (*[types.float64] * 7, types.boolean)
 )  # fmt: skip
 def epoch(
     layers: Indices, blocks: Indices, n_inputs: int, rate: float, beta1: float, beta2: float,
-    epsilon: float, strength: float, delta: float, bound: float, gated: bool, XT: Matrix,
-    target: Matrix, weight: Row, domain: Matrix, batch: int, order: Indices, picks: Indices,
-    where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix, step: int, seed: int,
+    epsilon: float, strength: float, delta: float, bound: float, gated: bool, l1: float,
+    relaxes: bool, XT: Matrix, target: Matrix, weight: Row, domain: Matrix, batch: int,
+    order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
+    relax: Matrix, step: int, seed: int,
 ) -> tuple[int, Row]:  # fmt: skip
     """All rows in the given order, in batches, then a penalty epoch at picked points of the domain.
 
-    Changes w, phi and relax. Returns the number of steps so far and the losses (data, domain,
-    bound), means over the batches.
+    Changes w, phi and, if `relaxes`, relax. `l1` is the strength of an L1 penalty on the weights
+    that are no biases. Returns the number of steps so far and the losses (data, domain, bound),
+    means over the batches.
     """
     layout = Layout(layers, blocks, n_inputs)
-    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, bound, gated)
+    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, bound, gated, l1, relaxes)
     n = len(order)
     size = layers[-1, 3] + (layers[-1, 1] - layers[-1, 0]) * layers[-1, 2]
     buffer = np.zeros((2, size), np.float32)
