@@ -35,6 +35,8 @@ __all__ = ["analysis", "degree", "run", "section"]
 Array = NDArray[np.float64]
 
 SLICES = ("S0", "S1", "S2", "S3", "S4", "S5", "S6", "A1", "A2", "A3", "A4")
+PAIRS = dict.fromkeys(SLICES, ("x1", "x2")) | {"A4": ("x1", "x4")}
+"""The two inputs a slice shows: those that meet in the most non-linear part of the equation."""
 ALPHAS = (0.1, 0.25, 0.5, 1.0)
 """Relaxations that are drawn; the paper does not say which are in its figure."""
 GATE_SAMPLES = 10_000
@@ -59,6 +61,7 @@ PRINTED = {
     },
     "engine_motor_median": {
         "title": "motor median", "n_parameters": 32, "degree": 7, "numbers": 43,
+        "complexity_motor": 55,
     },
     "engine_plain_simple": {
         "title": "plain simple", "n_parameters": 42, "degree": 4, "numbers": 56,
@@ -67,9 +70,9 @@ PRINTED = {
         "title": "plain median", "n_parameters": 79, "degree": 4, "numbers": 101,
     },
 }  # fmt: skip
-"""Table "ieql_eqs" with the degrees of the appendix, and how many numbers each printed equation has.
+"""Table "ieql_eqs", degrees, and the one complexity that is known (figure "R2_pareto").
 
-The numbers are counted in the text of the paper, each substitution c_1 … once.
+``numbers`` is how many numbers the printed equation has, each substitution c_1 … counted once.
 """
 # Okabe and Ito's colours, from dark to light, so that the order remains when printed grey.
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#56b4e9", "#e69f00")
@@ -123,17 +126,17 @@ def _columns(table: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def _slices() -> Part:
-    """For each problem the two inputs that matter most, and where the others are held."""
+    """For each problem the inputs that are shown, their share, and where the others are held."""
     panels = []
     for name in SLICES:
         problem = load_problem(name)
-        (x, y), share = _main_pair(problem)
+        x, y = PAIRS[name]
         train = (float(problem.X.to_numpy().min()), float(problem.X.to_numpy().max()))
         # The ends of the uniform train domain, which the extremes of 10,000 rows nearly reach.
         low, high = (round(t, 1) + 0.0 for t in train)
         panels.append(
             {
-                "problem": name, "x": x, "y": y, "share": share, "others_at": (low + high) / 2,
+                "problem": name, "x": x, "y": y, "share": _share(problem, PAIRS[name]), "others_at": (low + high) / 2,
                 "train_low": low, "train_high": high,
                 "test_low": problem.domain[x][0], "test_high": problem.domain[x][1],
             }
@@ -141,26 +144,21 @@ def _slices() -> Part:
     return {"panels": panels}
 
 
-def _main_pair(problem: Problem) -> tuple[tuple[str, str], float]:
-    """The pair of inputs that explains most of the variance over the test domain, and how much.
+def _share(problem: Problem, pair: tuple[str, str]) -> float:
+    """How much of the variance over the train domain two inputs explain: Var(E[f | pair]) / Var(f).
 
-    That is Var(E[f | pair]) / Var(f) with all inputs uniform. Of pairs that are equally good but
-    for chance the first is taken.
+    E is over the other inputs, of 64 rows.
     """
-    names = problem.feature_names
-    low, high = np.array([problem.domain[n] for n in names]).T
-    points = np.random.default_rng(0).uniform(low, high, (64, len(names)))
-    spread = np.var(problem.truth.evaluate(problem.X_test.to_numpy())[:, 0])
-    shares = {}
-    for pair in itertools.combinations(range(len(names)), 2):
-        (a, b), steps = pair, np.linspace(low, high, 24)
-        X = np.repeat(points[None], 24 * 24, axis=0)
-        X[:, :, a], X[:, :, b] = (g.reshape(-1, 1) for g in np.meshgrid(steps[:, a], steps[:, b]))
-        means = problem.truth.evaluate(X.reshape(-1, len(names))).reshape(-1, 64).mean(axis=1)
-        shares[pair] = min(float(np.var(means) / spread), 1.0)
-    best = max(shares.values())
-    a, b = next(pair for pair, share in shares.items() if share > best - 0.05)
-    return (names[a], names[b]), shares[a, b]
+    X_train = problem.X.to_numpy()
+    low, high = X_train.min(axis=0), X_train.max(axis=0)
+    X = np.repeat(X_train[None, :64], 24 * 24, axis=0)
+    columns = [problem.feature_names.index(name) for name in pair]
+    grids = np.meshgrid(*(np.linspace(low[c], high[c], 24) for c in columns))
+    for column, grid in zip(columns, grids, strict=True):
+        X[:, :, column] = grid.reshape(-1, 1)
+    values = problem.truth.evaluate(X.reshape(-1, X.shape[2])).reshape(-1, 64)
+    spread = np.var(problem.truth.evaluate(X_train)[:, 0])
+    return min(float(np.var(values.mean(axis=1)) / spread), 1.0)
 
 
 def _draw_slices(part: Part) -> Figure:
@@ -224,7 +222,8 @@ def _relaxation() -> Part:
         {
             "alpha": alpha,
             "largest_division": float(np.max(np.abs(curves["div"][f"{alpha:g}"]))),
-            "largest_logarithm_near_0": abs(float(curves["log"][f"{alpha:g}"][51])),
+            # Of the first point beyond 0, next to which rounding shows at α = 1.
+            "largest_logarithm_near_0": round(abs(float(curves["log"][f"{alpha:g}"][51])), 6),
             "division_for_z_up_to_0": float(np.max(np.abs(curves["div"][f"{alpha:g}"][:51]))),
             "logarithm_for_z_up_to_0": float(np.max(np.abs(curves["log"][f"{alpha:g}"][:51]))),
         }
@@ -366,7 +365,9 @@ def _selection(budget: Budget) -> Part:
         "truth": problem.formula,
         "front": front,
         "selected": chosen,
-        "more_complex_on_the_front": len(front) - 1 - chosen,
+        "more_complex_on_the_front": sum(
+            row["complexity"] > front[chosen]["complexity"] for row in front
+        ),
         "sweep": models,
         "sweep_end": sweep.stop_reason_,
         "shown": {
@@ -537,17 +538,35 @@ def _reason(found: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
     repeated = paper["numbers"] - found["n_numbers"]
     if missing == 0:
         return "The counts agree."
-    text = (
-        f"All {paper['numbers']} printed numbers are in our graph"
-        if repeated == 0
-        else f"Of the {paper['numbers']} printed numbers {repeated} are the repetition of a part "
-        "that our graph has once, the others are in it"
+    text = f"All {paper['numbers']} printed numbers are in our graph"
+    if repeated:
+        text = (
+            f"Of the {paper['numbers']} printed numbers {repeated} repeat a part that our graph "
+            "has once, the others are in it"
+        )
+    text += (
+        f"; {missing} of the paper's {paper['n_parameters']} parameters cannot be seen in print. "
+        "A weight that rounds to 0.00 would vanish so, or one of a unit with a constant argument, "
+        "which prints as part of a bias."
     )
-    return (
-        f"{text}, so {missing} of the paper's {paper['n_parameters']} parameters do not stand in "
-        "print: weights that round to 0.00, or weights of units with a constant argument, which "
-        "print as part of a bias, would do that."
-    )
+    if "complexity_motor" in paper:
+        cost = paper["complexity_motor"] - found["complexity_motor"]
+        text += (
+            f" With motor costs the paper has {paper['complexity_motor']} and the graph "
+            f"{found['complexity_motor']:g}; {missing} weights that cost {cost:g} come from "
+            f"{' or '.join(_sources_that_cost(missing, cost))}."
+        )
+    return text
+
+
+def _sources_that_cost(n: int, cost: float) -> list[str]:
+    """The combinations of `n` sources that have this cost together, with motor costs."""
+    prior = PRESETS["motor"]
+    return [
+        " + ".join(sources)
+        for sources in itertools.combinations_with_replacement(("input", *prior.units), n)
+        if sum(prior.cost(source) for source in sources) == cost
+    ]
 
 
 def _flat(part: Part) -> dict[str, Any]:
@@ -563,6 +582,7 @@ def _flat(part: Part) -> dict[str, Any]:
         "depth": part["depth"],
         "complexity_plain": part["complexity_plain"],
         "complexity_motor": part["complexity_motor"],
+        "complexity_motor_paper": part["paper"].get("complexity_motor"),
         "reason": part["reason"],
     }
 
@@ -592,22 +612,25 @@ def _slices_text(part: Part) -> str:
     panels = part["panels"]
     least = min(panels, key=lambda p: p["share"])
     others = [
-        f"{p['problem']} ({p['x']}, {p['y']})" for p in panels if (p["x"], p["y"]) != ("x1", "x2")
+        f"{p['x']} and {p['y']} in {p['problem']}"
+        for p in panels
+        if (p["x"], p["y"]) != ("x1", "x2")
     ]
-    pairs = "x1 and x2" + (f", but in {', '.join(others)}" if others else " everywhere")
+    pairs = "x1 and x2" + (f" (but {', '.join(others)})" if others else "")
     return (
         f"{_image('slices', 'Slices through the simulated equations')}\n\n"
         f"Slices through the {len(panels)} simulated equations over the test domain; the black "
-        "rectangle is the train domain. The paper does not say which inputs it shows. Here they "
-        "are the two that explain most of the variance over the test domain: "
-        f"{pairs}; at least {least['share']:.0%} of it ({least['problem']}). The other inputs are "
-        "held in the middle of the train domain."
+        "rectangle is the train domain. The paper does not say which inputs it shows; here they "
+        f"are {pairs}, which meet in the most non-linear part of the equation and explain at least "
+        f"{least['share']:.0%} of the variance over the train domain ({least['problem']}). The "
+        "other inputs are held in the middle of the train domain."
     )
 
 
 def _relaxation_text(part: Part) -> str:
     limits = ", ".join(
-        f"{r['largest_division']:.3g} and {r['largest_logarithm_near_0']:.3g} for α = {r['alpha']:g}"
+        f"{r['largest_division']:.3g} and {r['largest_logarithm_near_0']:.3g} "
+        f"for α = {r['alpha']:g}"
         for r in part["limits"]
     )
     return (
@@ -641,15 +664,23 @@ def _selection_text(part: Part) -> str:
             f"| {_number(row['rmse_extrapolation'])} | {complexity} | {error} |"
         )
     selected = Expression.parse(part["shown"]["selected"]["equation"], part["names"])
+    inside, beyond = (
+        None if row[key] is None else row[key] / part["noise"]
+        for row in [part["shown"]["too complex"]]
+        for key in ("rmse_validation", "rmse_extrapolation")
+    )
+    outside = _number(beyond)
     return (
         f"{_image('selection_s0', 'Selection on S0')}\n\n"
         f"S0 along x1, the others at {part['others_at']:g}, and the Pareto plot. V_int&ex with "
         f"{part['n_extrapolation']} points selects `{selected.text(precision=4)}` from "
-        f"{part['rows']:,} rows with noise {part['noise']:g}. The fast search's front has "
-        f"{part['more_complex_on_the_front']} more complex equation(s), so the too complex one is "
-        "what V_int, the validation error alone, picks from the models of the paper's training "
+        f"{part['rows']:,} rows with noise {part['noise']:g}. Of the fast search's front "
+        f"{part['more_complex_on_the_front']} equation(s) are more complex than that: the search "
+        "ends where the data are explained. So the too complex equation is what V_int, the "
+        "validation error alone, picks from the models of the paper's training "
         f"({part['sweep_end']}, {part['sweep_rows']:,} rows, a smaller network than published). "
-        "It explains the train domain and fails outside, as in the paper.\n\n"
+        f"Its validation error is {inside:.3g} times the noise, its error outside the train domain "
+        f"{outside} times.\n\n"
         "| equation | from | complexity | validation RMSE | extrapolation RMSE | paper: complexity "
         "| paper: validation RMSE |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows)
     )
