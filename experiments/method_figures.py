@@ -136,7 +136,8 @@ def _slices() -> Part:
         low, high = (round(t, 1) + 0.0 for t in train)
         panels.append(
             {
-                "problem": name, "x": x, "y": y, "share": _share(problem, PAIRS[name]), "others_at": (low + high) / 2,
+                "problem": name, "x": x, "y": y,
+                "share": _share(problem, PAIRS[name]), "others_at": (low + high) / 2,
                 "train_low": low, "train_high": high,
                 "test_low": problem.domain[x][0], "test_high": problem.domain[x][1],
             }
@@ -163,8 +164,9 @@ def _share(problem: Problem, pair: tuple[str, str]) -> float:
 
 def _draw_slices(part: Part) -> Figure:
     from matplotlib.patches import Rectangle
+    from matplotlib.ticker import MaxNLocator
 
-    figure, axes = _figure(3, 4, (11, 7.6))
+    figure, axes = _figure(3, 4, (11, 8.0))
     for ax, panel in itertools.zip_longest(axes, part["panels"]):
         if panel is None:
             ax.set_axis_off()
@@ -177,9 +179,12 @@ def _draw_slices(part: Part) -> Figure:
             X[:, problem.feature_names.index(name)] = grid.ravel()
         values = problem.truth.evaluate(X)[:, 0].reshape(121, 121)
         drawn = ax.contourf(steps, steps, values, levels=14, cmap="cividis")
-        bar = figure.colorbar(drawn, ax=ax, shrink=0.85, aspect=14, pad=0.03)
-        bar.locator.set_params(nbins=4)
-        bar.update_ticks()
+        drawn.set_rasterized(True)  # as paths the file would have megabytes
+        # Lines at the deciles show the shape where one colour covers most of the panel.
+        deciles = np.unique(np.quantile(values, np.linspace(0.1, 0.9, 9)).round(3))
+        ax.contour(steps, steps, values, levels=deciles, colors="white", linewidths=0.5, alpha=0.6)
+        bar = figure.colorbar(drawn, cax=ax.inset_axes((1.05, 0.0, 0.06, 1.0)))
+        bar.set_ticks(MaxNLocator(4))
         corner, side = panel["train_low"], panel["train_high"] - panel["train_low"]
         # A white rim keeps the black rectangle visible on the dark end of the scale.
         for colour, width in (("white", 4.0), ("black", 2.0)):
@@ -196,10 +201,11 @@ def _explain_slices(ax: Axes) -> None:
     from matplotlib.patches import Rectangle
 
     ax.add_patch(Rectangle((0.02, 0.66), 0.1, 0.1, fill=False, lw=2))
+    ax.set_aspect("equal")
     ax.text(0.18, 0.71, "train domain", va="center")
     ax.text(
-        0.02, 0.5, "The whole panel is the test domain.\nOther inputs are held in the\nmiddle of"
-        " the train domain.", va="top", linespacing=1.4,
+        0.02, 0.52, "A panel is the test domain,\nwhite lines are deciles.\nOther inputs are in the"
+        "\nmiddle of the train domain.", va="top", linespacing=1.4,
     )  # fmt: skip
 
 
@@ -250,7 +256,7 @@ def _draw_relaxation(part: Part) -> Figure:
     figure, axes = _figure(1, 2, (9.5, 3.6))
     z = np.array(part["z"])
     right = z > 0.0
-    labels = (("div", "relaxed $1/z$", (-0.6, 8.0)), ("log", r"relaxed $\log\,z$", (-2.6, 1.3)))
+    labels = (("div", "relaxed $1/z$", (-0.8, 10.8)), ("log", r"relaxed $\log\,z$", (-2.6, 1.3)))
     for ax, (unit, label, limits) in zip(axes, labels, strict=True):
         honest = PRESETS["plain"].unit(unit)
         ones = [np.ones(right.sum())] * (honest.arity - 1)
@@ -259,7 +265,7 @@ def _draw_relaxation(part: Part) -> Figure:
         for alpha, colour, dash in zip(ALPHAS, COLOURS[1:], DASHES, strict=True):
             y = np.array(part["curves"][unit][f"{alpha:g}"])
             ax.plot(z[right], y[right], color=colour, ls=dash, lw=2, label=rf"$\alpha={alpha:g}$")
-            ax.plot(0.0, y[right][0], "o", mfc="white", mec=colour, ms=5, zorder=4, clip_on=False)
+            ax.plot(0.0, y[right][0], "o", mfc="white", mec=colour, ms=5, zorder=4)
         # For z <= 0 every relaxed unit is zero, whatever α is.
         ax.plot(z[~right], y[~right], color="black", lw=2.5, label=r"any $\alpha$, $z\leq 0$")
         ax.plot(0.0, 0.0, "o", color="black", ms=5, zorder=5)
@@ -436,7 +442,7 @@ def _draw_selection(part: Part) -> Figure:
     left.set(xlabel="$x_1$", ylabel=f"$y$ at $x_2=x_3=x_4={part['others_at']:g}$")
     left.set(xlim=part["test"], ylim=(low - 0.5 * reach, high + reach))
     left.text(0.0, low - 0.42 * reach, "train domain", ha="center", color=LIVE)
-    left.legend(frameon=False, loc="upper center", ncols=4, fontsize="small", columnspacing=1.2)
+    left.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     _draw_fronts(right, part)
     return figure
 
@@ -472,7 +478,7 @@ def _draw_fronts(ax: Axes, part: Part) -> None:
     ax.set_xticks([], minor=True)
     ax.set(yscale="log", ylim=(part["noise"] / 2, 2 * top), xlim=(-0.2, 1.5 * max([*x, 10.0])))
     ax.text(0.0, 1.06 * part["noise"], "noise", va="bottom", fontsize="small", color="0.4")
-    ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 0.1))
+    ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 0.16))
 
 
 # --- the printed engine equations (table "ieql_eqs") ---------------------------------------------
