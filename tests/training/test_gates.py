@@ -73,3 +73,49 @@ def test_derivatives_against_finite_differences(log_alpha, u):
         )
     elif low[0] == high[0]:
         assert gates.sample_slope(u1, at)[0] == 0.0
+
+
+# The paper's figure of the densities at log α = 0, as its coordinates are printed.
+PRINTED = {
+    0.0101989898989899: (2.85074098308389, 0.976122080635324),
+    0.202079797979798: (0.844044853224415, 0.648065722444212),
+    0.494950505050505: (0.666704443302742, 0.555577416555316),
+    0.98980101010101: (2.85074098308389, 0.976122080635323),
+}
+
+
+@pytest.mark.parametrize(("at", "printed"), PRINTED.items())
+def test_densities_are_those_of_the_papers_figure(at, printed):
+    z, log_alpha = np.array([at]), np.zeros(1)
+    assert gates.concrete_density(z, log_alpha)[0] == pytest.approx(printed[0], rel=1e-9)
+    assert gates.density(z, log_alpha)[0] == pytest.approx(printed[1], rel=1e-9)
+
+
+@given(log_alphas, st.floats(0.01, 0.99))
+def test_densities_are_derivatives_of_the_distributions(log_alpha, at):
+    z, where, step = np.array([at]), np.array([log_alpha]), 1e-6
+    for density, distribution in (
+        (gates.concrete_density, cdf),
+        (gates.density, cdf_stretched),
+    ):
+        slope = distribution(at + step, log_alpha) - distribution(at - step, log_alpha)
+        assert density(z, where)[0] == pytest.approx(slope / (2 * step), rel=1e-4, abs=1e-7)
+
+
+@given(log_alphas)
+def test_masses_are_what_the_distribution_leaves_at_its_ends(log_alpha):
+    closed, opened = (m[0] for m in gates.masses(np.array([log_alpha])))
+    assert closed == pytest.approx(cdf_stretched(0.0, log_alpha))
+    assert opened == pytest.approx(1.0 - cdf_stretched(1.0, log_alpha))
+    assert closed == pytest.approx(1.0 - gates.probability(np.array([log_alpha]))[0])
+
+
+@given(log_alphas, st.floats(0.001, 0.999))
+def test_a_gate_is_the_concrete_variable_stretched_and_cut(log_alpha, u):
+    at, u1 = np.array([log_alpha]), np.array([u])
+    s = gates.concrete_sample(u1, at)
+    assert cdf(s[0], log_alpha) == pytest.approx(u, rel=1e-6)
+    np.testing.assert_allclose(gates.sample(u1, at), np.clip(s * (ZETA - GAMMA) + GAMMA, 0, 1))
+    calm = gates.concrete_deterministic(at)
+    cut = np.clip(calm * (ZETA - GAMMA) + GAMMA, 0, 1)
+    np.testing.assert_allclose(gates.deterministic(at), cut)

@@ -5,8 +5,8 @@ Every weight is multiplied by a gate that is often exactly 0 or exactly 1. With 
     s = sigmoid((log u - log(1 - u) + log α) / β),  s̄ = s (ζ - γ) + γ,  g = min(1, max(0, s̄)),
 
 so that the gate is non-zero with the probability π = sigmoid(log α - β log(-γ/ζ)), which is what
-the complexity term counts. At the end the gate takes its deterministic value, and weights whose
-gate is zero are gone.
+the complexity term counts. s alone is the concrete distribution, g the hard concrete one. At the
+end the gate takes its deterministic value, and weights whose gate is zero are gone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ __all__ = [
     "GAMMA",
     "LIMIT",
     "ZETA",
+    "concrete_density",
+    "concrete_deterministic",
+    "concrete_sample",
+    "density",
     "deterministic",
+    "masses",
     "probability",
     "probability_slope",
     "sample",
@@ -67,6 +72,42 @@ def probability_slope(log_alpha: Array) -> Array:
     """Derivative of `probability`."""
     p = probability(log_alpha)
     return p * (1.0 - p)
+
+
+def concrete_sample(u: Array, log_alpha: Array) -> Array:
+    """The concrete variable s that a gate is made of (equation "s_concrete"); never 0 or 1."""
+    return _stretched(u, log_alpha)[0]
+
+
+def concrete_deterministic(log_alpha: Array) -> Array:
+    """The concrete variable without noise and temperature, sigmoid(log α)."""
+    return _sigmoid(log_alpha)
+
+
+def concrete_density(s: Array, log_alpha: Array) -> Array:
+    """Density q_s of the concrete variable, for s in (0, 1).
+
+    The derivative of Q_s (equation "concrete"). The paper prints (1 - s)^(-β/2) in the
+    denominator, where only the exponent -β gives a density, and the curve of its own figure.
+    """
+    odds = np.exp(BETA * (np.log(s) - np.log1p(-s)) - log_alpha)
+    slope: Array = BETA * odds / ((1.0 + odds) ** 2 * s * (1.0 - s))
+    return slope
+
+
+def density(g: Array, log_alpha: Array) -> Array:
+    """Density of a gate between 0 and 1: q_s̄, the concrete one stretched to (γ, ζ).
+
+    Together with `masses` at the two ends it is the distribution q(z | φ) of a gate: the integral
+    is the probability that the gate is neither 0 nor 1.
+    """
+    width = ZETA - GAMMA
+    return concrete_density((g - GAMMA) / width, log_alpha) / width
+
+
+def masses(log_alpha: Array) -> tuple[Array, Array]:
+    """Probabilities Q_s̄(0) and 1 - Q_s̄(1) that a gate is exactly 0 and exactly 1."""
+    return _sigmoid(SHIFT - log_alpha), _sigmoid(log_alpha + SHIFT)
 
 
 def deterministic(log_alpha: Array) -> Array:
