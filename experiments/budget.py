@@ -27,9 +27,9 @@ class Budget:
         Rows to learn from; None takes all.
     mlp_epochs : int
         Epochs of the perceptron; the paper has 5000.
-    eqldiv_epochs, eqldiv_batch, eqldiv_strengths : int
-        EQL÷: epochs per hidden layer beyond the first (the paper has 10,000), rows in a batch
-        (20), and regularisation strengths (26).
+    eqldiv_epochs, eqldiv_batch, eqldiv_rate, eqldiv_strengths : int, int, float, int
+        EQL÷: epochs per hidden layer (the paper has 10,000), rows in a batch (20), learning rate
+        (0.001) and number of regularisation strengths (26).
     gp_rows : int
         Rows of the Gaussian process.
     problems : int or None
@@ -46,6 +46,7 @@ class Budget:
     mlp_epochs: int
     eqldiv_epochs: int
     eqldiv_batch: int
+    eqldiv_rate: float
     eqldiv_strengths: int
     gp_rows: int
     max_trainings: int | None = None
@@ -68,6 +69,7 @@ BUDGETS = {
         mlp_epochs=2,
         eqldiv_epochs=2,
         eqldiv_batch=100,
+        eqldiv_rate=4e-3,
         eqldiv_strengths=1,
         gp_rows=50,
         max_trainings=2,
@@ -84,6 +86,7 @@ BUDGETS = {
         mlp_epochs=150,
         eqldiv_epochs=60,
         eqldiv_batch=100,
+        eqldiv_rate=4e-3,
         eqldiv_strengths=13,
         gp_rows=500,
     ),
@@ -96,6 +99,7 @@ BUDGETS = {
         mlp_epochs=1500,
         eqldiv_epochs=1000,
         eqldiv_batch=20,
+        eqldiv_rate=1e-3,
         eqldiv_strengths=26,
         gp_rows=2000,
     ),

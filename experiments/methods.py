@@ -28,6 +28,7 @@ from experiments.budget import Budget
 from fits import Settings, warm_up
 from ieql import IEQLRegressor
 from ieql.equations.expression import Expression
+from ieql.errors import IeqlError
 from ieql.problems import Problem
 from ieql.selection import Candidate, select
 from peers import PEERS, missing
@@ -40,6 +41,8 @@ Result = dict[str, Any]
 CRITERIA = ("V_int", "V_int-S", "V_int&ex")
 GENETIC_ROWS = 1000
 """Rows for genetic programming, as in the paper."""
+LONGEST = 150
+"""Equations with more parameters are not written out."""
 SYMBOLS = "add,sub,mul,div,cos,exp,log,constant,variable"
 GA1 = {"allowed_symbols": SYMBOLS, "max_length": 40, "population_size": 3000}
 GA2 = {"allowed_symbols": f"{SYMBOLS},square", "max_length": 40, "population_size": 1000}
@@ -84,16 +87,17 @@ class Method:
 
 
 def of_budget(problem: Problem, budget: Budget) -> Problem:
-    """The problem with the rows the budget allows; they are in random order."""
-    if budget.rows is None:
+    """The problem with as many rows as the budget allows."""
+    return problem if budget.rows is None else _fewer(problem, budget.rows)
+
+
+def _fewer(problem: Problem, n: int) -> Problem:
+    """The problem with some of its rows to learn from, at random: a table may be sorted."""
+    if len(problem.X) <= n:
         return problem
-    return replace(
-        problem,
-        X=problem.X.head(budget.rows),
-        y=problem.y.head(budget.rows),
-        X_test=problem.X_test.head(budget.rows),
-        y_test=problem.y_test.head(budget.rows),
-    )
+    rows = np.sort(np.random.default_rng(0).permutation(len(problem.X))[:n])
+    X, y = (part.iloc[rows].reset_index(drop=True) for part in (problem.X, problem.y))
+    return replace(problem, X=X, y=y)
 
 
 def _row(text: str | None, test: float, **known: Any) -> Result:
@@ -122,11 +126,21 @@ def _selected(
     }
 
 
+def _text(expression: Expression) -> str | None:
+    """An equation as text; None if it is too long: shared parts are written again and again."""
+    if expression.n_parameters > LONGEST:
+        return None
+    try:
+        return expression.text()
+    except IeqlError:  # even so it may be
+        return None
+
+
 def _front(candidates: Sequence[Candidate], problem: Problem) -> list[Result]:
     X = problem.X_test.to_numpy()
     return [
         _row(
-            c.expression.text(),
+            _text(c.expression),
             _rmse(c.expression.evaluate(X)[:, 0], problem.y_test),
             complexity=c.complexity,
             n_parameters=c.n_parameters,
@@ -260,7 +274,8 @@ def _genetic(
             "X_extrapolation": problem.X_extrapolation,
             "y_extrapolation": problem.y_extrapolation,
         }
-    X, y = problem.X.head(GENETIC_ROWS), problem.y.head(GENETIC_ROWS)
+    problem = _fewer(problem, GENETIC_ROWS)
+    X, y = problem.X, problem.y
     data = Data(X, y, problem.X_test, problem.y_test, problem.noise, float(y.std()), extra, {})
     names = SimpleNamespace(names=problem.feature_names)
     limits = Settings(budget.baseline_seconds, budget.n_jobs)
@@ -301,7 +316,8 @@ def _pysr(options: Mapping[str, Any], problem: Problem, seed: int, budget: Budge
     """PySR with the paper's settings, where it is installed."""
     from pysr import PySRRegressor
 
-    X, y = problem.X.head(GENETIC_ROWS), problem.y.head(GENETIC_ROWS)
+    problem = _fewer(problem, GENETIC_ROWS)
+    X, y = problem.X, problem.y
     model = PySRRegressor(
         **options,
         population_size=1000,
@@ -335,13 +351,16 @@ def _eqldiv(problem: Problem, seed: int, budget: Budget) -> Result:
     from experiments.eqldiv import EqldivSettings, fit_eqldiv
 
     settings = EqldivSettings(
-        epochs=budget.eqldiv_epochs, batch=budget.eqldiv_batch, n_strengths=budget.eqldiv_strengths
+        epochs=budget.eqldiv_epochs,
+        batch=budget.eqldiv_batch,
+        rate=budget.eqldiv_rate,
+        n_strengths=budget.eqldiv_strengths,
     )
     found = fit_eqldiv(problem, seed, settings, budget.n_jobs)
     return {
         "front": _front(found.candidates, problem),
         "selected": _selected(found.candidates, found.mean_errors),
-        "settings": {"epochs": settings.epochs, "batch": settings.batch,
+        "settings": {"epochs": settings.epochs, "batch": settings.batch, "rate": settings.rate,
                      "n_strengths": settings.n_strengths, "layers": settings.layers},
     }  # fmt: skip
 

@@ -1,0 +1,231 @@
+"""The experiments of the paper, each at a tiny budget, and the page made of their results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from experiments import ambiguity, complex_equations, engine_torque, unit_frequencies
+from experiments.__main__ import EXPERIMENTS, main
+from experiments.budget import BUDGETS
+from experiments.compare import compare, spread
+from experiments.methods import METHODS, of_budget
+from experiments.paper_values import AMBIGUITY_COS, COMPLEX, PROBLEMS
+from experiments.reproduction import write_page
+from experiments.store import Store
+from experiments.words import number, paper_number, ranged
+from ieql import load_problem
+
+ROOT = Path(__file__).parents[2]
+TINY = BUDGETS["tiny"]
+
+
+@pytest.fixture
+def engine_file(tmp_path, monkeypatch):
+    """Measurements like those of the real engine; tests do not have them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    table = pd.DataFrame(X, columns=list(engine_torque.INPUTS))
+    for k, name in enumerate(engine_torque.REAL):
+        table[name] = X[:, 0] * X[:, 1] + k + 0.01 * rng.normal(size=len(X))
+    path = tmp_path / "engine.csv"
+    table.to_csv(path, index=False)
+    monkeypatch.setenv("ENGINE_DATA", str(path))
+
+
+# --- each experiment -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_experiment_runs_once_and_its_section_holds_its_numbers(
+    name, tmp_path, engine_file, capsys
+):
+    arguments = [name, "--budget", "tiny", "--results", str(tmp_path / "results")]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.count("s)") >= 1
+    for kind in ("json", "csv"):
+        assert list((tmp_path / "results").glob(f"*.{kind}"))
+
+    assert main(arguments) == 0
+    assert " s)" not in capsys.readouterr().out  # nothing was run again
+
+    page = tmp_path / "page.md"
+    write_page(tmp_path / "results", page)
+    text = page.read_text(encoding="utf-8")
+    assert text.count("Not run yet") < len(EXPERIMENTS)
+    assert "nan" not in text
+    assert "None" not in text
+
+
+def test_an_interrupted_experiment_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
+    done = []
+
+    def learn(problem, seed, budget):
+        if len(done) == 2:
+            done.append("interrupted")
+            raise KeyboardInterrupt
+        done.append((problem.name, seed))
+        return METHODS["mean"].run(problem, seed, budget)
+
+    fake = {"mean": replace(METHODS["mean"], run=learn)}
+    monkeypatch.setattr("experiments.compare.METHODS", fake)
+    three = replace(TINY, baseline_runs=3)
+    store = Store(tmp_path, "trial")
+    with pytest.raises(KeyboardInterrupt):
+        compare(store, three, ["S0"], ["mean"])
+
+    compare(Store(tmp_path, "trial"), three, ["S0"], ["mean"])
+
+    assert done == [("S0", 0), ("S0", 1), "interrupted", ("S0", 2)]
+
+
+def test_ctrl_c_on_the_command_line_says_that_finished_parts_are_kept(monkeypatch, capsys):
+    def stop(store, budget):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ambiguity, "run", stop)
+    assert main(["ambiguity", "--budget", "tiny"]) == 130
+    assert "finished parts are kept" in capsys.readouterr().err
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+def test_a_larger_budget_need_not_be_repeated_for_a_smaller_one(tmp_path):
+    store = Store(tmp_path, "trial")
+    store.part("a/b/0", BUDGETS["full"], lambda: {"value": 1})
+    assert store.part("a/b/0", BUDGETS["quick"], lambda: {"value": 2})["value"] == 1
+    store.part("c/b/0", BUDGETS["quick"], lambda: {"value": 3})
+    assert store.part("c/b/0", BUDGETS["full"], lambda: {"value": 4})["value"] == 4
+    assert Store(tmp_path, "trial").parts == store.parts
+
+
+def test_a_prefix_names_whole_words_of_a_key(tmp_path):
+    store = Store(tmp_path, "trial")
+    for key in ("S1/ieql/0", "S1/ieql_paper/0"):
+        store.part(key, TINY, lambda key=key: {"key": key})
+    assert [p["key"] for p in store.group("S1/ieql")] == ["S1/ieql/0"]
+
+
+def test_infinite_errors_are_missing_in_the_file_and_infinite_in_the_table(tmp_path):
+    store = Store(tmp_path, "trial")
+    store.part("a/b/0", TINY, lambda: {"rmse": float("inf")})
+    assert json.loads(store.path.read_text())["parts"]["a/b/0"]["rmse"] is None
+    assert spread([None, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": None}
+    assert number(None) == "∞"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.00996, "0.0100"), (0.0201, "0.0201"), (1.234, "1.23"), (30.86, "30.9"), (1042.7, "1043"),
+     (6, "6"), (0.0, "0"), (2.3e9, "2.3e+09")],
+)  # fmt: skip
+def test_numbers_have_three_figures(value, text):
+    assert number(value) == text
+
+
+def test_ranges_are_shown_only_for_several_runs():
+    row = {"runs": 1, "rmse_median": 0.5, "rmse_min": 0.1, "rmse_max": 0.9}
+    assert ranged(row, "rmse") == "0.500"
+    assert ranged({**row, "runs": 3}, "rmse") == "0.500 (0.100–0.900)"
+    assert paper_number((0.02, 0.01, 0.06)) == "0.02 (0.01–0.06)"
+    assert paper_number((1.57, 1.57, 1.57)) == "1.57"
+
+
+# --- what is concluded from them -------------------------------------------------------------
+
+
+def test_at_or_below_compares_at_the_two_decimals_of_the_paper(tmp_path):
+    store = Store(tmp_path, "complex_equations")
+
+    def found(error):
+        return {"front": [{"rmse_test": error, "n_parameters": 4}], "selected": {"V_int&ex": 0}}
+
+    store.part("S0/ieql/0", TINY, lambda: found(0.0149))
+    store.part("S1/ieql/0", TINY, lambda: found(0.0151))
+    store.part("S2/ieql/0", TINY, lambda: found(None))
+    assert complex_equations.at_or_below(store) == {"S0": True, "S1": False, "S2": False}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "cos", "square", "good"),
+    [("1/2", 1, 0, True), ("1/2", 0, 1, False), ("3", 0, 1, True), ("3", 0.2, 1, False),
+     ("3", 0, 0.8, False)],
+)  # fmt: skip
+def test_the_prior_is_followed_if_every_run_has_only_the_cheaper_unit(ratio, cos, square, good):
+    row = {"ratio": ratio, "cos_with_factors": cos, "square_with_factors": square}
+    assert ambiguity.follows(row) is good
+
+
+def test_the_ratios_are_the_nineteen_of_the_paper():
+    assert len(ambiguity.RATIOS) == 19
+    assert {str(r) for r in ambiguity.RATIOS} == set(AMBIGUITY_COS)
+    prior = ambiguity.prior(Fraction(1, 4))
+    assert prior["costs"] == {"cos": 0.25, "square": 1.0}
+    assert ambiguity.prior(Fraction(4))["costs"] == {"cos": 1.0, "square": 0.25}
+
+
+def test_shares_are_means_over_fits():
+    parts = [{"units": {"cos": 1, "mul": 3}}, {"units": {"cos": 1}}]
+    found = unit_frequencies.shares(parts)
+    assert found["cos"] == pytest.approx(62.5)
+    assert found["mul"] == pytest.approx(37.5)
+
+
+def test_the_verdict_names_what_went_against_expectation():
+    plain = {"data": "engine", "cos": 10, "exp": 10, "div": 10, "square": 10, "mul": 10}
+    motor = {**plain, "cos": 5, "exp": 5, "div": 12, "square": 20, "mul": 20}
+    text = unit_frequencies.verdict([plain, motor], "engine")
+    assert text == (
+        "engine: the motor factors lower cos, exp and raise square, mul; against expectation: div."
+    )
+
+
+# --- methods ---------------------------------------------------------------------------------
+
+
+def test_the_mean_predictor_of_the_paper_is_ours():
+    # To within what another random draw of the data changes.
+    for name in PROBLEMS:
+        error = METHODS["mean"].run(load_problem(name), 0, TINY)["front"][0]["rmse_test"]
+        assert error == pytest.approx(COMPLEX["mean"][name][0], rel=0.15)
+
+
+def test_a_black_box_learns_something():
+    rows = replace(TINY, rows=400, mlp_epochs=60, gp_rows=200)
+    problem = of_budget(load_problem("S3"), rows)
+    problem = replace(problem, X_test=problem.X, y_test=problem.y)
+    spread = float(problem.y.std())
+    for name in ("mlp", "gp"):
+        assert METHODS[name].run(problem, 0, rows)["front"][0]["rmse_test"] < 0.5 * spread
+
+
+def test_fewer_rows_are_taken_from_the_whole_table():
+    # The machine's table is sorted: its first rows have one current only.
+    few = of_budget(load_problem("power_loss"), replace(TINY, rows=50))
+    assert len(few.X) == len(few.y) == 50
+    assert few.X["I_D"].nunique() > 5
+
+
+def test_what_is_not_installed_is_skipped_with_a_word(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gplearn", None)
+    said = []
+    compare(Store(tmp_path, "trial", said.append), TINY, ["S0"], ["gplearn"])
+    assert said == ["trial: skipped gplearn (gplearn: not installed (pip install 'ieql[bench]'))"]
+
+
+def test_the_page_in_the_docs_is_made_of_the_stored_results(tmp_path):
+    page = tmp_path / "reproduction.md"
+    write_page(ROOT / "experiments" / "results", page)
+    assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == page.read_text(
+        encoding="utf-8"
+    ), "run: python -m experiments report"
