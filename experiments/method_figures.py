@@ -135,9 +135,7 @@ def _slices() -> Part:
     for name in SLICES:
         problem = load_problem(name)
         x, y = PAIRS[name]
-        train = (float(problem.X.to_numpy().min()), float(problem.X.to_numpy().max()))
-        # The ends of the uniform train domain, which the extremes of 10,000 rows nearly reach.
-        low, high = (round(t, 1) + 0.0 for t in train)
+        low, high = _train_box(problem)
         panels.append(
             {
                 "problem": name, "x": x, "y": y,
@@ -147,6 +145,15 @@ def _slices() -> Part:
             }
         )  # fmt: skip
     return {"panels": panels}
+
+
+def _train_box(problem: Problem) -> tuple[float, float]:
+    """The ends of the train domain, the same for each input.
+
+    The extremes of 10,000 uniform rows nearly reach them, so that rounding gives them exactly.
+    """
+    X = problem.X.to_numpy()
+    return round(float(X.min()), 1) + 0.0, round(float(X.max()), 1) + 0.0
 
 
 def _share(problem: Problem, pair: tuple[str, str]) -> float:
@@ -373,7 +380,7 @@ def _selection(budget: Budget) -> Part:
         "rows": len(problem.X.iloc[: budget.rows]),
         "sweep_rows": rows,
         "names": list(problem.feature_names),
-        "train": [-1.0, 1.0],
+        "train": list(_train_box(problem)),
         "test": list(problem.domain["x1"]),
         "others_at": 0.0,
         "n_extrapolation": len(problem.X_extrapolation),
@@ -390,6 +397,7 @@ def _selection(budget: Budget) -> Part:
             "selected": front[chosen],
             "too complex": models[sweep.selected_[0]],
         },
+        "paper": PRINTED_SELECTION,
     }
 
 
@@ -675,7 +683,7 @@ def _gates_text(part: Part) -> str:
 def _selection_text(part: Part) -> str:
     rows = []
     for title, row in part["shown"].items():
-        complexity, error = PRINTED_SELECTION[title]
+        complexity, error = part["paper"][title]
         rows.append(
             f"| {title} | {row['source']} | {row['complexity']:g} | {row['rmse_validation']:.4f} "
             f"| {_number(row['rmse_extrapolation'])} | {complexity} | {error} |"
@@ -687,13 +695,14 @@ def _selection_text(part: Part) -> str:
         for key in ("rmse_validation", "rmse_extrapolation")
     )
     outside = _number(beyond)
+    n = part["more_complex_on_the_front"]
+    more = f"{n} equation(s) more complex" if n else "nothing more complex"
     return (
         f"{_image('selection_s0', 'Selection on S0')}\n\n"
         f"S0 along x1, the others at {part['others_at']:g}, and the Pareto plot. V_int&ex with "
         f"{part['n_extrapolation']} points selects `{selected.text(precision=4)}` from "
-        f"{part['rows']:,} rows with noise {part['noise']:g}. Of the fast search's front "
-        f"{part['more_complex_on_the_front']} equation(s) are more complex than that: the search "
-        "ends where the data are explained. So the too complex equation is what V_int, the "
+        f"{part['rows']:,} rows with noise {part['noise']:g}. The fast search's front has {more} "
+        "than that. The too complex equation is what V_int, the "
         "validation error alone, picks from the models of the paper's training "
         f"({part['sweep_end']}, {part['sweep_rows']:,} rows, a smaller network than published). "
         f"Its validation error is {inside:.3g} times the noise, its error outside the train domain "
