@@ -36,7 +36,10 @@ Array = NDArray[np.float64]
 
 SLICES = ("S0", "S1", "S2", "S3", "S4", "S5", "S6", "A1", "A2", "A3", "A4")
 PAIRS = dict.fromkeys(SLICES, ("x1", "x2")) | {"A4": ("x1", "x4")}
-"""The two inputs a slice shows: those that meet in the most non-linear part of the equation."""
+"""The two inputs a slice shows, chosen by eye for the most non-linear parts of each equation.
+
+They are not always the two that explain most of the variance: in S2, S6 and A4 others do.
+"""
 ALPHAS = (0.1, 0.25, 0.5, 1.0)
 """Relaxations that are drawn; the paper does not say which are in its figure."""
 GRID = 81
@@ -646,7 +649,7 @@ def _slices_text(part: Part) -> str:
         f"{_image('slices', 'Slices through the simulated equations')}\n\n"
         f"Slices through the {len(panels)} simulated equations over the test domain; the black "
         "rectangle is the train domain. The paper does not say which inputs it shows; here they "
-        f"are {pairs}, which meet in the most non-linear part of the equation and explain at least "
+        f"are {pairs}, chosen by eye for the most non-linear parts; they explain at least "
         f"{least['share']:.0%} of the variance over the train domain ({least['problem']}). The "
         "other inputs are held in the middle of the train domain."
     )
