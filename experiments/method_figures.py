@@ -36,9 +36,14 @@ Array = NDArray[np.float64]
 
 SLICES = ("S0", "S1", "S2", "S3", "S4", "S5", "S6", "A1", "A2", "A3", "A4")
 PAIRS = dict.fromkeys(SLICES, ("x1", "x2")) | {"A4": ("x1", "x4")}
-"""The two inputs a slice shows: those that meet in the most non-linear part of the equation."""
+"""The two inputs a slice shows, chosen by eye for the most non-linear parts of each equation.
+
+They are not always the two that explain most of the variance: in S2, S6 and A4 others do.
+"""
 ALPHAS = (0.1, 0.25, 0.5, 1.0)
 """Relaxations that are drawn; the paper does not say which are in its figure."""
+GRID = 81
+"""Points of a slice in each direction."""
 GATE_SAMPLES = 10_000
 SWEEP_ROWS = 3000
 """Rows for the paper's training, of which an epoch takes as long as it has rows."""
@@ -108,10 +113,12 @@ def run(store: Store, budget: Budget) -> None:
     store.csv("printed_equations", [_flat(p) for p in parts])
 
 
-def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Sequence[Axes]]:
+def _figure(
+    rows: int, columns: int, size: tuple[float, float], layout: str | None = "constrained"
+) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout=layout)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
@@ -131,9 +138,7 @@ def _slices() -> Part:
     for name in SLICES:
         problem = load_problem(name)
         x, y = PAIRS[name]
-        train = (float(problem.X.to_numpy().min()), float(problem.X.to_numpy().max()))
-        # The ends of the uniform train domain, which the extremes of 10,000 rows nearly reach.
-        low, high = (round(t, 1) + 0.0 for t in train)
+        low, high = _train_box(problem)
         panels.append(
             {
                 "problem": name, "x": x, "y": y,
@@ -143,6 +148,15 @@ def _slices() -> Part:
             }
         )  # fmt: skip
     return {"panels": panels}
+
+
+def _train_box(problem: Problem) -> tuple[float, float]:
+    """The ends of the train domain, the same for each input.
+
+    The extremes of 10,000 uniform rows nearly reach them, so that rounding gives them exactly.
+    """
+    X = problem.X.to_numpy()
+    return round(float(X.min()), 1) + 0.0, round(float(X.max()), 1) + 0.0
 
 
 def _share(problem: Problem, pair: tuple[str, str]) -> float:
@@ -166,23 +180,28 @@ def _draw_slices(part: Part) -> Figure:
     from matplotlib.patches import Rectangle
     from matplotlib.ticker import MaxNLocator
 
-    figure, axes = _figure(3, 4, (11, 8.0))
+    # Panels of one size need no layout to be worked out, which here takes seconds.
+    figure, axes = _figure(3, 4, (12, 7.6), layout=None)
+    figure.subplots_adjust(left=0.05, right=0.93, bottom=0.05, top=0.97, wspace=0.85, hspace=0.4)
     for ax, panel in itertools.zip_longest(axes, part["panels"]):
         if panel is None:
             ax.set_axis_off()
             _explain_slices(ax)
             continue
         problem = load_problem(panel["problem"])
-        steps = np.linspace(panel["test_low"], panel["test_high"], 121)
-        X = np.full((121 * 121, len(problem.feature_names)), panel["others_at"])
+        steps = np.linspace(panel["test_low"], panel["test_high"], GRID)
+        X = np.full((GRID * GRID, len(problem.feature_names)), panel["others_at"])
         for name, grid in zip((panel["x"], panel["y"]), np.meshgrid(steps, steps), strict=True):
             X[:, problem.feature_names.index(name)] = grid.ravel()
-        values = problem.truth.evaluate(X)[:, 0].reshape(121, 121)
+        values = problem.truth.evaluate(X)[:, 0].reshape(GRID, GRID)
         drawn = ax.contourf(steps, steps, values, levels=14, cmap="cividis")
         drawn.set_rasterized(True)  # as paths the file would have megabytes
         # Lines at the deciles show the shape where one colour covers most of the panel.
         deciles = np.unique(np.quantile(values, np.linspace(0.1, 0.9, 9)).round(3))
-        ax.contour(steps, steps, values, levels=deciles, colors="white", linewidths=0.5, alpha=0.6)
+        ax.contour(
+            steps, steps, values, levels=deciles, colors="white", linewidths=0.5, linestyles="-",
+            alpha=0.6,
+        )  # fmt: skip
         bar = figure.colorbar(drawn, cax=ax.inset_axes((1.05, 0.0, 0.06, 1.0)))
         bar.set_ticks(MaxNLocator(4))
         corner, side = panel["train_low"], panel["train_high"] - panel["train_low"]
@@ -204,8 +223,8 @@ def _explain_slices(ax: Axes) -> None:
     ax.set_aspect("equal")
     ax.text(0.18, 0.71, "train domain", va="center")
     ax.text(
-        0.02, 0.52, "A panel is the test domain,\nwhite lines are deciles.\nOther inputs are in the"
-        "\nmiddle of the train domain.", va="top", linespacing=1.4,
+        0.02, 0.52, "A panel is the test domain,\nwhite lines are at the deciles.\n"
+        "Other inputs are in the\nmiddle of the train domain.", va="top", linespacing=1.4,
     )  # fmt: skip
 
 
@@ -364,7 +383,7 @@ def _selection(budget: Budget) -> Part:
         "rows": len(problem.X.iloc[: budget.rows]),
         "sweep_rows": rows,
         "names": list(problem.feature_names),
-        "train": [-1.0, 1.0],
+        "train": list(_train_box(problem)),
         "test": list(problem.domain["x1"]),
         "others_at": 0.0,
         "n_extrapolation": len(problem.X_extrapolation),
@@ -381,6 +400,7 @@ def _selection(budget: Budget) -> Part:
             "selected": front[chosen],
             "too complex": models[sweep.selected_[0]],
         },
+        "paper": PRINTED_SELECTION,
     }
 
 
@@ -456,18 +476,20 @@ def _draw_fronts(ax: Axes, part: Part) -> None:
     """The Pareto plot, with the models of the paper's training and the three equations marked."""
     names = part["names"]
     draw_pareto(ax, [_candidate(r, names) for r in part["front"]], part["selected"])
-    x = [row["complexity"] for row in part["sweep"]]
+    x = np.array([row["complexity"] for row in part["sweep"]])
     y = np.array([row["rmse_validation"] for row in part["sweep"]])
     ax.scatter(x, y, marker="s", color="0.35", s=28, label="validation, paper's training", zorder=3)
     outside = np.array([row["rmse_extrapolation"] or np.inf for row in part["sweep"]])
     top = 8.0
-    ax.scatter(x, np.minimum(outside, top), marker="D", fc="none", ec=OUTSIDE, zorder=2)
-    for place, value in zip(x, outside, strict=True):
-        if value > top:
-            ax.annotate(
-                "off the scale", (place, top), (0, -8), textcoords="offset points",
-                ha="right", va="top", fontsize="x-small", color=OUTSIDE,
-            )  # fmt: skip
+    far = outside > top
+    ax.scatter(x[~far], outside[~far], marker="D", fc="none", ec=OUTSIDE, zorder=2)
+    ax.scatter(x[far], np.full(far.sum(), top), marker="^", color=OUTSIDE, zorder=2)
+    for place, value in zip(x[far], outside[far], strict=True):
+        text = f"{value:.0e}" if np.isfinite(value) else "not finite"
+        ax.annotate(
+            text, (place, top), (-8, 0), textcoords="offset points", ha="right", va="center",
+            fontsize="small", color=OUTSIDE,
+        )  # fmt: skip
     for title, (colour, dash) in STYLES.items():
         place = part["shown"][title]["complexity"]
         ax.axvline(place, color=colour, ls=dash, lw=2, zorder=0)
@@ -627,7 +649,7 @@ def _slices_text(part: Part) -> str:
         f"{_image('slices', 'Slices through the simulated equations')}\n\n"
         f"Slices through the {len(panels)} simulated equations over the test domain; the black "
         "rectangle is the train domain. The paper does not say which inputs it shows; here they "
-        f"are {pairs}, which meet in the most non-linear part of the equation and explain at least "
+        f"are {pairs}, chosen by eye for the most non-linear parts; they explain at least "
         f"{least['share']:.0%} of the variance over the train domain ({least['problem']}). The "
         "other inputs are held in the middle of the train domain."
     )
@@ -664,7 +686,7 @@ def _gates_text(part: Part) -> str:
 def _selection_text(part: Part) -> str:
     rows = []
     for title, row in part["shown"].items():
-        complexity, error = PRINTED_SELECTION[title]
+        complexity, error = part["paper"][title]
         rows.append(
             f"| {title} | {row['source']} | {row['complexity']:g} | {row['rmse_validation']:.4f} "
             f"| {_number(row['rmse_extrapolation'])} | {complexity} | {error} |"
@@ -676,13 +698,14 @@ def _selection_text(part: Part) -> str:
         for key in ("rmse_validation", "rmse_extrapolation")
     )
     outside = _number(beyond)
+    n = part["more_complex_on_the_front"]
+    more = f"{n} equation(s) more complex" if n else "nothing more complex"
     return (
         f"{_image('selection_s0', 'Selection on S0')}\n\n"
         f"S0 along x1, the others at {part['others_at']:g}, and the Pareto plot. V_int&ex with "
         f"{part['n_extrapolation']} points selects `{selected.text(precision=4)}` from "
-        f"{part['rows']:,} rows with noise {part['noise']:g}. Of the fast search's front "
-        f"{part['more_complex_on_the_front']} equation(s) are more complex than that: the search "
-        "ends where the data are explained. So the too complex equation is what V_int, the "
+        f"{part['rows']:,} rows with noise {part['noise']:g}. The fast search's front has {more} "
+        "than that. The too complex equation is what V_int, the "
         "validation error alone, picks from the models of the paper's training "
         f"({part['sweep_end']}, {part['sweep_rows']:,} rows, a smaller network than published). "
         f"Its validation error is {inside:.3g} times the noise, its error outside the train domain "
