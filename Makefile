@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs clean
+.PHONY: help demo test docs paper clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: $(VENV)/installed-test ## Lint, check the types and run every test
 docs: $(VENV)/installed ## Write docs/api.md from the docstrings
 	$(BIN)/python docs/build_api.py
 
+paper: $(VENV)/installed-paper ## Reproduce every table and figure of the paper; 90 minutes on 2 cores
+	$(BIN)/python -m experiments all --budget quick
+
 clean: ## Remove the environment and everything generated, except runs/
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -35,6 +38,11 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/installed-paper: $(VENV)/installed
+	@echo "Adding the tools to compare with (once) ..."
+	@$(INSTALL) --editable '.[paper]'
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/installed

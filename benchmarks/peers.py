@@ -49,7 +49,7 @@ def missing(name: str) -> str | None:
     try:
         importlib.import_module(module)
     except ImportError:
-        return f"{name}: not installed (pip install 'ieql[bench]')"
+        return f"{name}: not installed (pip install 'ieql[paper]')"
     return None
 
 

@@ -34,11 +34,7 @@ def run(store: Store, budget: Budget) -> None:
     limits = replace(budget, seconds=min(SECONDS, budget.seconds))
     for ratio in budget.first(RATIOS):
         for seed in range(budget.runs):
-            store.part(
-                f"r={ratio}/ieql/{seed}",
-                budget,
-                lambda ratio=ratio, seed=seed: _part(ratio, seed, limits),
-            )
+            store.part(f"r={ratio}/ieql/{seed}", budget, _part, ratio, seed, limits)
     store.csv(store.name, summary(store))
     store.figure(store.name, _figure(summary(store)))
 
@@ -92,7 +88,7 @@ def summary(store: Store) -> list[dict[str, Any]]:
 def follows(row: dict[str, Any]) -> bool:
     """Whether in every run exactly the cheaper of the two units is in the selected equation."""
     cheap, dear = ("cos", "square") if Fraction(row["ratio"]) < 1 else ("square", "cos")
-    return row[f"{cheap}_with_factors"] >= 1 and row[f"{dear}_with_factors"] == 0
+    return bool(row[f"{cheap}_with_factors"] >= 1 and row[f"{dear}_with_factors"] == 0)
 
 
 def _figure(rows: list[dict[str, Any]]) -> Any:

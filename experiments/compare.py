@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from experiments.budget import Budget
-from experiments.methods import METHODS, of_budget
+from experiments.methods import METHODS, Method, of_budget
 from experiments.store import Store
 from ieql import load_problem
 from ieql.problems import Problem
 from tables import median
 
 __all__ = ["chosen", "compare", "spread", "table_rows"]
-
-Draw = Callable[[int], Problem]
 
 
 def compare(
@@ -40,13 +38,14 @@ def compare(
         method = METHODS[name]
         for problem in problems:
             for seed in range(budget.runs if method.is_ours else budget.baseline_runs):
-                store.part(
-                    f"{problem}/{name}/{seed}",
-                    budget,
-                    lambda problem=problem, method=method, seed=seed: method.run(
-                        of_budget(draw(problem, seed), budget), seed, budget
-                    ),
-                )
+                key = f"{problem}/{name}/{seed}"
+                store.part(key, budget, _run, method, draw, problem, seed, budget)
+
+
+def _run(
+    method: Method, draw: Callable[[str, int], Problem], problem: str, seed: int, budget: Budget
+) -> dict[str, Any]:
+    return method.run(of_budget(draw(problem, seed), budget), seed, budget)
 
 
 def chosen(part: Mapping[str, Any], criterion: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +164,7 @@ def fit_eqldiv(
 
 def _target(problem: Problem, seed: int) -> Target:
     """The problem as our own method gets it: same split, same scales, same points."""
-    extra = None
+    extra: tuple[Any, Any] | None = None
     if problem.X_extrapolation is not None and problem.y_extrapolation is not None:
         y_extra = problem.y_extrapolation.to_numpy(np.float64)[:, None]
         extra = problem.X_extrapolation.to_numpy(np.float64), y_extra

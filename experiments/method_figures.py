@@ -106,15 +106,12 @@ def run(store: Store, budget: Budget) -> None:
     selection = store.part("selection_s0", budget, lambda: _selection(budget))
     store.csv("selection_s0", [*selection["front"], *selection["sweep"]])
     store.figure("selection_s0", _draw_selection(selection))
-    parts = [
-        store.part(f"printed_equations/{name}", budget, lambda name=name: _printed(name))
-        for name in PRINTED
-    ]
+    parts = [store.part(f"printed_equations/{name}", budget, _printed, name) for name in PRINTED]
     store.csv("printed_equations", [_flat(p) for p in parts])
 
 
 def _figure(
-    rows: int, columns: int, size: tuple[float, float], layout: str | None = "constrained"
+    rows: int, columns: int, size: tuple[float, float], layout: Any = "constrained"
 ) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib.figure import Figure
 
@@ -268,7 +265,7 @@ def _relaxed_unit(name: str, alpha: float, z: Array) -> Array:
     W[unit.arity - 1, 1] = 1.0
     W[network.layer_rows[-1], 2] = 1.0
     Z = objective.forward(network, W, np.full(network.n_args, alpha), z[None])[1]
-    return Z[network.layer_rows[-1]][0]
+    return np.asarray(Z[network.layer_rows[-1]][0], dtype=np.float64)
 
 
 def _draw_relaxation(part: Part) -> Figure:
@@ -386,7 +383,7 @@ def _selection(budget: Budget) -> Part:
         "train": list(_train_box(problem)),
         "test": list(problem.domain["x1"]),
         "others_at": 0.0,
-        "n_extrapolation": len(problem.X_extrapolation),
+        "n_extrapolation": 0 if problem.X_extrapolation is None else len(problem.X_extrapolation),
         "truth": problem.formula,
         "front": front,
         "selected": chosen,
@@ -426,12 +423,12 @@ def _fitted(
 
 def _front(model: IEQLRegressor, source: str) -> list[dict[str, Any]]:
     table = model.equations_.drop(columns="selected").to_dict("records")
-    return [{"source": source, **row} for row in table]
+    return [{"source": source, **{str(k): v for k, v in row.items()}} for row in table]
 
 
 def _candidate(row: Mapping[str, Any], names: Sequence[str]) -> Candidate:
     """A stored row as a candidate; an error that is missing was not finite."""
-    errors = {
+    errors: dict[str, Any] = {
         key: float("nan") if row[key] is None else row[key]
         for key in ("rmse_train", "rmse_validation", "rmse_extrapolation")
     }

@@ -96,8 +96,11 @@ def _fewer(problem: Problem, n: int) -> Problem:
     if len(problem.X) <= n:
         return problem
     rows = np.sort(np.random.default_rng(0).permutation(len(problem.X))[:n])
-    X, y = (part.iloc[rows].reset_index(drop=True) for part in (problem.X, problem.y))
-    return replace(problem, X=X, y=y)
+    return replace(
+        problem,
+        X=problem.X.iloc[rows].reset_index(drop=True),
+        y=problem.y.iloc[rows].reset_index(drop=True),
+    )
 
 
 def _row(text: str | None, test: float, **known: Any) -> Result:
@@ -280,7 +283,7 @@ def _genetic(
     names = SimpleNamespace(names=problem.feature_names)
     limits = Settings(budget.baseline_seconds, budget.n_jobs)
     fit = PEERS[name](names, data, seed, limits, **options)
-    X_test, y_test = problem.X_test.to_numpy(), problem.y_test.to_numpy()
+    X_test, y_test = (np.asarray(part, float) for part in (problem.X_test, problem.y_test))
     front = [
         _row(
             e.text,
@@ -294,8 +297,8 @@ def _genetic(
     ]
     mean = float(y.mean())
     errors = {"validation": _rmse(np.full(len(y), mean), y)}
-    if extra:
-        outside = problem.y_extrapolation
+    outside = problem.y_extrapolation
+    if outside is not None:
         errors["extrapolation"] = _rmse(np.full(len(outside), mean), outside)
     blank = Expression.parse("0", problem.feature_names)
     candidates = [

@@ -32,7 +32,7 @@ python -m experiments all --budget full        # five runs of everything: a day 
 ```
 
 Finished parts are not run again, and an interrupted run goes on where it stopped. The baselines
-need `pip install -e '.[bench]'`; what is not installed is skipped with a word."""
+need `pip install -e '.[paper]'`; what is not installed is skipped with a word."""
 
 
 def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:

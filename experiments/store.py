@@ -60,17 +60,19 @@ class Store:
         """The result file."""
         return self.folder / f"{self.name}.json"
 
-    def part(self, key: str, budget: Budget, make: Callable[[], Mapping[str, Any]]) -> Part:
+    def part(
+        self, key: str, budget: Budget, make: Callable[..., Mapping[str, Any]], *args: Any
+    ) -> Part:
         """The part of that key: from the file if this or a larger budget has made it, or made now.
 
-        `key` reads ``problem/method/seed``.
+        `key` reads ``problem/method/seed``; `make` is called with the further arguments.
         """
         known = self.parts.get(key)
         order = list(BUDGETS)
         if known is not None and order.index(known["budget"]) >= order.index(budget.name):
             return known
         start = time.perf_counter()
-        made = plain(make())
+        made = plain(make(*args))
         seconds = round(time.perf_counter() - start, 2)
         self.parts[key] = {"budget": budget.name, "seconds": seconds, **made}
         self._write()

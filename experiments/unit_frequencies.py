@@ -27,19 +27,17 @@ DEAR_COS = {"preset": "plain", "costs": {"cos": 5.0}}
 def run(store: Store, budget: Budget) -> None:
     """Learn S5 with c_cos = 5 and count units, also those of the experiments made before."""
     for seed in range(budget.runs):
-        store.part(
-            f"S5/c_cos=5/{seed}",
-            budget,
-            lambda seed=seed: ieql(
-                of_budget(load_problem("S5", seed), budget), seed, budget, prior=DEAR_COS
-            ),
-        )
+        store.part(f"S5/c_cos=5/{seed}", budget, _with_dear_cos, seed, budget)
     compare(Store(store.folder, "complex_equations", store.say), budget, ["S5"], ["ieql"])
     engine = Store(store.folder, "engine_torque", store.say)
     compare(engine, budget, [GENERATED], ["ieql", "ieql_motor"])
     rows = summary(store)
     store.csv(store.name, rows)
     store.figure(store.name, _figure(rows))
+
+
+def _with_dear_cos(seed: int, budget: Budget) -> dict[str, Any]:
+    return ieql(of_budget(load_problem("S5", seed), budget), seed, budget, prior=DEAR_COS)
 
 
 def shares(parts: Iterable[dict[str, Any]]) -> dict[str, float]:

@@ -220,7 +220,7 @@ def test_what_is_not_installed_is_skipped_with_a_word(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gplearn", None)
     said = []
     compare(Store(tmp_path, "trial", said.append), TINY, ["S0"], ["gplearn"])
-    assert said == ["trial: skipped gplearn (gplearn: not installed (pip install 'ieql[bench]'))"]
+    assert said == ["trial: skipped gplearn (gplearn: not installed (pip install 'ieql[paper]'))"]
 
 
 def test_the_page_in_the_docs_is_made_of_the_stored_results(tmp_path):
