@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ieql.data import Dataset
+from ieql.data import Dataset, Domain, declared_inputs
 from ieql.equations.expression import Expression
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.report.methods import ReportMethods
@@ -38,6 +38,10 @@ __all__ = ["IEQLRegressor"]
 Array = NDArray[np.float64]
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
+ROUNDING = 1e-9
+"""Part of a declared interval by which a value may pass its border: 0.1 + 0.2 is inside (0, 0.3)."""
+OVER_THE_RANGE = 0.1
+"""The same where nothing was declared: new rows often pass the range of the data by a little."""
 
 
 class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -423,15 +427,62 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
         the output it belongs to; the others keep their selected one.
+
+        Warns
+        -----
+        ieql.errors.OutsideDomainWarning
+            Once per call, if rows lie outside the domain, where the equation was never checked:
+            for inputs with a declared domain, anywhere outside of it; for the others, outside the
+            range of the data by more than a tenth of its width.
         """
         check_is_fitted(self, "fronts_")
         check_table(X, "X", min_rows=0)
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        self._warn_of_rows_outside(table)
         columns = [
             self.expression(row, k).evaluate(table)[:, 0]
             for k, row in enumerate(self._rows_of(index))
         ]
         return columns[0] if self._one_output else np.column_stack(columns)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R² of `predict`, with its warnings.
+
+        An `IeqlError` says it if the equation is undefined in some rows: these have no error.
+        """
+        from sklearn.metrics import r2_score
+
+        found = self.predict(X)
+        undefined = ~np.isfinite(found.reshape(len(found), -1)).all(axis=1)
+        if undefined.any():
+            raise IeqlError(
+                f"The equation has no finite value in {int(undefined.sum())} of {len(found)} rows, "
+                f"the first is data row {int(undefined.argmax()) + 1}: there is no score; leave "
+                "these rows out, or fit again with a domain that holds them."
+            )
+        return float(r2_score(y, found, sample_weight=sample_weight))
+
+    def _warn_of_rows_outside(self, table: Array) -> None:
+        """Say which rows lie outside the domain, and in which inputs."""
+        domain = Domain.from_dict(self.domain_)
+        declared = declared_inputs(self.domain, domain.names)
+        margin = np.array([ROUNDING if n in declared else OVER_THE_RANGE for n in domain.names])
+        outside = domain.outside(table, margin)
+        columns = np.flatnonzero(outside.any(axis=0))
+        if not len(columns):
+            return
+        counts = [(domain.names[j], int(outside[:, j].sum())) for j in columns]
+        where = _in_words([f"{name} ({n} row{'s' * (n > 1)})" for name, n in counts])
+        concerned = {name in declared for name, _ in counts}
+        box = "domain" if len(concerned) > 1 else "declared domain"
+        warnings.warn(
+            f"{int(outside.any(axis=1).sum())} of {len(table)} rows lie outside the "
+            f"{box if True in concerned else 'range of the data'} in {where}; the equation was not "
+            "checked there and its values may be wrong: leave these rows out, or fit again with a "
+            "domain that holds them.",
+            OutsideDomainWarning,
+            stacklevel=3,
+        )
 
     def sympy(self, index: int | None = None) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs)."""
@@ -528,6 +579,13 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return _is_whole(value) or isinstance(value, (float, np.floating))
+
+
+def _in_words(items: list[str], limit: int = 5) -> str:
+    """``a``, ``a and b``, ``a, b and c``; of many the first, and how many more there are."""
+    if len(items) > limit:
+        items = [*items[:limit], f"{len(items) - limit} more inputs"]
+    return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))
 
 
 def _rmse(predicted: Any, y: Array) -> float:
