@@ -118,11 +118,10 @@ def demo(
         "The data is a reconstruction from the paper's numbers, not the original measurement.\n"
         f"Searching for up to {time:g} s with the prior 'motor' ...\n"
     )
-    RunFolder.discard(out)
     model = IEQLRegressor(
         prior="motor", max_time=time, random_state=0, run_dir=out, progress=sys.stderr.isatty()
     )
-    model.fit(X, y)
+    model._fit(X, y, overwrite=True)
     _conclude(model, out)
 
 
@@ -197,11 +196,11 @@ def fit(
     names = [str(name) for name in X.columns]
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
-        X_held_out, y_held_out = split_file(extrapolation, read_csv(extrapolation), targets, names)
+        X_held_out, y_held_out = split_file(
+            extrapolation, read_csv(extrapolation), targets, names, min_rows=1
+        )
     folder = out or default_folder(data, targets)
-    if overwrite:
-        RunFolder.discard(folder)
-    elif RunFolder.exists(folder):
+    if not overwrite and RunFolder.exists(folder):
         typer.echo(f"There is a run in {folder}; it goes on if nothing has changed.", err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
@@ -223,7 +222,7 @@ def fit(
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
     }
-    model._fit(X, y, None, X_held_out, y_held_out, source)
+    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
     _conclude(model, folder)
 
 
@@ -275,7 +274,7 @@ def predict(
     """Predict the rows of a CSV file; writes a CSV with one column per target."""
     import pandas as pd
 
-    from ieql.table import read_csv
+    from ieql.table import check_table, read_csv
 
     model = _load(run)
     frame = read_csv(data)
@@ -285,7 +284,9 @@ def predict(
                 f"{str(data)!r} lacks the column {name!r}, which is an input of the run "
                 f"{str(run)!r}.{nearest(name, frame.columns)}"
             )
-    predictions = model.predict(frame[list(model.feature_names_)], index=index)
+    X = frame[list(model.feature_names_)]
+    check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
+    predictions = model.predict(X, index=index)
     table = pd.DataFrame(predictions, columns=model.target_names_)
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")

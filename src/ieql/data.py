@@ -170,8 +170,8 @@ class Domain:
         """
         with np.errstate(over="ignore", invalid="ignore"):  # a domain may be as wide as a float
             reach = margin * (self.upper - self.lower)
-            beyond: NDArray[np.bool_] = ~((self.lower - reach <= X) & (self.upper + reach >= X))
-        return beyond
+            beyond = ~((self.lower - reach <= X) & (self.upper + reach >= X))
+        return np.asarray(beyond)
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return ``{name: [low, high]}``, ready for JSON."""

@@ -45,6 +45,8 @@ class Run:
         Of the data.
     source : mapping, optional
         Files and columns that the data came from.
+    replaces : bool
+        Whether a run that is there is replaced; it stays until all input has been found in order.
     """
 
     def __init__(
@@ -55,13 +57,14 @@ class Run:
         extra: tuple[Array, Array] | None,
         sha256: str,
         source: Mapping[str, Any] | None,
+        replaces: bool = False,
     ) -> None:
         assert model.run_dir is not None
         self.settings = _settings(model, data, prior, extra)
         self.sha256 = sha256
         self.source = source
         self.folder = RunFolder(model.run_dir)
-        self.goes_on = RunFolder.exists(model.run_dir)
+        self.goes_on = RunFolder.exists(model.run_dir) and not replaces
         self.seed: int | None = None
         """What an earlier part of the run drew its random numbers from."""
         self.seconds_before = 0.0

@@ -24,7 +24,7 @@ from ieql.report.evidence import Evidence
 from ieql.report.methods import ReportMethods
 from ieql.runs import sha256_of, versions
 from ieql.selection import CRITERIA, Candidate, select
-from ieql.table import MIN_ROWS, check_table, constant_columns
+from ieql.table import MIN_ROWS, check_table, constant_columns, warn_of_rounding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,10 @@ __all__ = ["IEQLRegressor"]
 Array = NDArray[np.float64]
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
+MAX_INPUTS = 2_000
+"""Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
 ROUNDING = 1e-9
-"""Part of a declared interval by which a value may pass its border: 0.1 + 0.2 is inside (0, 0.3)."""
+"""Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
 OVER_THE_RANGE = 0.1
 """The same where nothing was declared: new rows often pass the range of the data by a little."""
 
@@ -185,14 +187,19 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         X_extrapolation: Any = None,
         y_extrapolation: Any = None,
         source: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
     ) -> IEQLRegressor:
-        """`fit`, which also notes the files that the data came from, so that a run can go on."""
+        """`fit`, which also notes the files that the data came from, so that a run can go on.
+
+        With `overwrite` a run in the run folder is replaced, but not by bad input.
+        """
         start = time.time()
         prior = self._checked_parameters(X_extrapolation, y_extrapolation)
         targets = _target_names(y)
         X, y = self._checked_data(X, y)
         names = _feature_names(self)
         prior.check_columns(names)
+        _refuse_prior_without_inputs(prior, names)
         extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
         data = Dataset.of(
             X, y, sample_weight, self.domain, names, targets(y), None if extra is None else extra[0]
@@ -208,7 +215,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         with contextlib.ExitStack() as stack:
             run, watch = None, None
             if self.run_dir is not None:
-                run = stack.enter_context(Run(self, data, prior, extra, evidence.sha256, source))
+                run = stack.enter_context(
+                    Run(self, data, prior, extra, evidence.sha256, source, overwrite)
+                )
             if self.progress:
                 from ieql.progress import Watch
 
@@ -300,11 +309,18 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         check_table(X, "X")
         if y is not None:
             check_table(y, "y")
+            warn_of_rounding(y, "y")
+        warn_of_rounding(X, "X")
         X, y = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=1
         )
         if len(X) < MIN_ROWS:
             raise IeqlError(f"X has {len(X)} sample(s); at least {MIN_ROWS} rows are needed.")
+        if X.shape[1] > MAX_INPUTS:
+            raise IeqlError(
+                f"X has {X.shape[1]:,} inputs, but at most {MAX_INPUTS:,} can be searched; leave "
+                "out those that cannot matter (on the command line: --inputs)."
+            )
         y = np.asarray(y, dtype=np.float64)
         return X, y
 
@@ -313,7 +329,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
     ) -> tuple[Array, Array] | None:
         if X_extra is None:
             return None
+        X_extra = self._by_name(X_extra, "X_extrapolation")
         check_table(X_extra, "X_extrapolation", min_rows=1)
+        check_table(y_extra, "y_extrapolation", min_rows=1)
         X_extra = validate_data(self, X_extra, dtype=np.float64, reset=False)
         y_extra = check_array(y_extra, ensure_2d=False, dtype=np.float64)
         width = 1 if y.ndim == 1 else y.shape[1]
@@ -324,6 +342,25 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                 "column(s) are needed, as in X_extrapolation and y."
             )
         return X_extra, y_extra
+
+    def _by_name(self, X: Any, what: str) -> Any:
+        """Return the inputs of a frame, whatever else it holds; refuse one that lacks any."""
+        names = getattr(self, "feature_names_in_", None)
+        if hasattr(X, "columns") and names is not None:
+            for name in names:
+                if name not in X.columns:
+                    raise IeqlError(
+                        f"{what} lacks the column {name!r}, which is an input of the fit."
+                        f"{nearest(name, X.columns)}"
+                    )
+            X = X[list(names)]
+        shape = np.shape(X)
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise IeqlError(
+                f"{what} has {shape[1]} column(s), but the fit has {self.n_features_in_} input(s); "
+                "give the same columns in the same order."
+            )
+        return X
 
     # --- the front -----------------------------------------------------------------------------
 
@@ -437,6 +474,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         """
         check_is_fitted(self, "fronts_")
         check_table(X, "X", min_rows=0)
+        warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         self._warn_of_rows_outside(table)
         columns = [
@@ -630,6 +668,18 @@ def _refuse_extremes(data: Dataset) -> None:
                 f"The column {name!r} holds numbers too large or too close together to reckon "
                 f"with (up to {size:.3g}); give it in another unit."
             )
+
+
+def _refuse_prior_without_inputs(prior: Prior, names: list[str]) -> None:
+    """Refuse a prior by whose rules no input can enter the equation: only a mean would be left."""
+    places = [(u, k) for u in prior.units for k in range(prior.unit(u).arity)] + [("output", 0)]
+    if prior.inputs and not any(
+        prior.allows_input(outer, k, name) for outer, k in places for name in names
+    ):
+        raise IeqlError(
+            "The prior allows nothing: by its rules under 'inputs' no input may enter any unit or "
+            "the output; allow at least one."
+        )
 
 
 def _warn_of_constants(data: Dataset) -> None:
