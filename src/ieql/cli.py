@@ -95,6 +95,11 @@ def _plain_speech() -> Iterator[None]:
         except KeyboardInterrupt as error:
             typer.echo("Interrupted.", err=True)
             raise typer.Exit(130) from error
+        except BrokenPipeError:
+            raise  # who reads us has had enough; typer ends without a word
+        except OSError as error:
+            typer.echo(f"Error: Cannot write: {error.strerror or error}.", err=True)
+            raise typer.Exit(2) from error
 
 
 @app.command(epilog=_examples("ieql demo"))
@@ -290,6 +295,7 @@ def predict(
     table = pd.DataFrame(predictions, columns=model.target_names_)
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
+        sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
     except OSError as error:
         if out is None:
             raise
@@ -481,6 +487,8 @@ def _print_front(model: IEQLRegressor) -> None:
 
 def _conclude(model: IEQLRegressor, folder: Path) -> None:
     _print_front(model)
+    if model._not_stored is not None:
+        raise IeqlError(f"{model._not_stored} What is printed above is not stored.")
     run = shlex.quote(str(folder))
     typer.echo(f"\nReport: {RunFolder(folder).report_path}")
     typer.echo(f"Results are in {folder}. Next, try:")

@@ -160,7 +160,7 @@ class Domain:
 
     def contains(self, X: Floats) -> NDArray[np.bool_]:
         """Tell for each row of X whether it lies in the domain; a row with NaN does not."""
-        inside: NDArray[np.bool_] = ~self.outside(X).any(axis=1)
+        inside: NDArray[np.bool_] = np.logical_not(self.outside(X).any(axis=1))
         return inside
 
     def outside(self, X: Floats, margin: Floats | float = 0.0) -> NDArray[np.bool_]:

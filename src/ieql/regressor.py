@@ -22,7 +22,7 @@ from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.report.methods import ReportMethods
-from ieql.runs import sha256_of, versions
+from ieql.runs import NotWritableError, sha256_of, versions, write_whole
 from ieql.selection import CRITERIA, Candidate, select
 from ieql.table import MIN_ROWS, check_table, constant_columns, warn_of_rounding
 
@@ -236,6 +236,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             publish(learn(self, data, prior, extra, start, run, seen))
             if run is not None:
                 run.conclude(self)
+            self._not_stored = None if run is None else run.fault
         return self
 
     def _take(self, result: Learned, data: Dataset) -> None:
@@ -578,9 +579,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as JSON; never pickle."""
+        """Write the fitted model as JSON, whole or not at all; never pickle."""
         check_is_fitted(self, "fronts_")
-        Path(path).write_text(self._to_json(), encoding="utf-8")
+        try:
+            write_whole(Path(path), self._to_json())
+        except OSError as error:
+            raise NotWritableError(
+                f"Cannot write {str(path)!r}: {error.strerror or error}; choose another place."
+            ) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], prior: Any = None) -> IEQLRegressor:

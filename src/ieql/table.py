@@ -202,11 +202,11 @@ def _refuse_ragged(path: Path, encoding: str, separator: str) -> None:
         widths = [(line, len(fields)) for line, fields in _rows(file, separator)]
     (_, header), *rows = widths
     others = {width for _, width in rows}
-    if len(rows) > 1 and len(others) == 1 and header not in others:
+    if len(rows) > 1 and len(others) == 1 and header not in others:  # the separator is to blame
         raise IeqlError(
             f"{str(path)!r}: the header has {header} field(s) between {separator!r} but every row "
-            f"has {others.pop()}; use one separator in all lines, and a decimal point where the "
-            "comma separates."
+            f"has {others.pop()}; name every column, use one separator in all lines, and a decimal "
+            "point where the comma separates."
         )
     for line, width in rows:
         if width != header:
@@ -423,8 +423,8 @@ def warn_of_rounding(X: Any, what: str = "X") -> None:
         if row is not None:
             warnings.warn(
                 f"{what}, {label} holds whole numbers beyond 2^53, the first in data row "
-                f"{row + 1}, which are rounded to 16 digits; subtract a constant from the column if the last "
-                "digits matter.",
+                f"{row + 1}, which are rounded to 16 digits; subtract a constant from the column "
+                "if the last digits matter.",
                 stacklevel=4,
             )
 
