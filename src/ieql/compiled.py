@@ -52,7 +52,7 @@ def entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
         try:
             settings.CACHE_DIR = _temporary_cache()
             return compiled(kernel)
-        except OSError:
+        except (RuntimeError, OSError):
             return compiled(kernel, cache=False)
         finally:
             settings.CACHE_DIR = before

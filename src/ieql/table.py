@@ -95,11 +95,13 @@ def _encoding(path: Path) -> str:
 
 
 def _rows(file: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the fields of each row that is not blank."""
+    """Yield the line on which it begins and the fields of each row that is not blank."""
     reader = csv.reader(file, delimiter=separator)
+    line = 1
     for fields in reader:
         if len(fields) > 1 or (fields and fields[0].strip()):
-            yield reader.line_num, fields
+            yield line, fields
+        line = reader.line_num + 1  # a quotation mark left open reaches over many
 
 
 def _separator(path: Path, encoding: str) -> str:
@@ -353,8 +355,8 @@ def _no_number(value: object, row: int, where: str) -> IeqlError:
         )
     if isinstance(value, str) and _is_number(value.replace(",", ".", 1)):
         return IeqlError(
-            f"{found}, a decimal comma; write all numbers with a decimal point, or all with a "
-            "decimal comma and a semicolon between the columns."
+            f"{found}, with a comma in it; write all numbers with a decimal point, or all with a "
+            "decimal comma and a semicolon between the columns, and no thousands separators."
         )
     if isinstance(value, int):
         return IeqlError(f"{found}, which is too large; give the column in another unit.")
