@@ -42,8 +42,8 @@ MAX_INPUTS = 2_000
 """Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
 ROUNDING = 1e-9
 """Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
-OVER_THE_RANGE = 0.1
-"""The same where nothing was declared: new rows often pass the range of the data by a little."""
+OVER_THE_RANGE = 0.5
+"""The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
 
 
 class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -471,7 +471,8 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         ieql.errors.OutsideDomainWarning
             Once per call, if rows lie outside the domain, where the equation was never checked:
             for inputs with a declared domain, anywhere outside of it; for the others, outside the
-            range of the data by more than a tenth of its width.
+            range of the data by more than half its width (new rows of the same kind, such as those
+            of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fronts_")
         check_table(X, "X", min_rows=0)

@@ -702,15 +702,15 @@ BOTH = {"speed": (1, 3), "load": (1, 3)}
             [[1, 1], [3.001, 1], [0, 4], [2, 2]],
             "2 of 4 rows lie outside the declared domain in speed (2 rows) and load (1 row)" + REST,
         ),
-        (None, [[0.91, 2.09]], ""),
+        (None, [[0.51, 2.49]], ""),
         (
             None,
-            [[0.91, 2.11]],
+            [[0.51, 2.51]],
             "1 of 1 rows lie outside the range of the data in load (1 row)" + REST,
         ),
         (
             {"speed": (1, 3)},
-            [[2.9, 2.09], [3.1, 1], [2, 5]],
+            [[2.9, 2.49], [3.1, 1], [2, 5]],
             "2 of 3 rows lie outside the domain in speed (1 row) and load (1 row)" + REST,
         ),
     ],
