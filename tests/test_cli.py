@@ -112,22 +112,29 @@ class StandIn:
     """Finds y = 2 * (first input) at once; otherwise as `IEQLRegressor`."""
 
     interrupted_ = False
+    _not_stored = None
     asked: dict[str, object]
 
     def __init__(self, **settings: object) -> None:
         type(self).asked = settings
         self.settings = settings
 
-    def _fit(self, X, y, weight, X_extrapolation, y_extrapolation, source):
+    def _fit(
+        self,
+        X,
+        y,
+        weight=None,
+        X_extrapolation=None,
+        y_extrapolation=None,
+        source=None,
+        overwrite=False,
+    ):
         type(self).source = source
         type(self).asked |= {"X": X, "y": y, "X_held_out": X_extrapolation}
         self._know(list(X.columns), list(y.columns))
         run = RunFolder.create(self.settings["run_dir"], {}, "abc")
         run.write_model(json.dumps([self.feature_names_, self.target_names_]))
         return self
-
-    def fit(self, X, y):
-        return self._fit(X, y, None, None, None, None)
 
     @classmethod
     def load(cls, path):

@@ -95,6 +95,11 @@ def _plain_speech() -> Iterator[None]:
         except KeyboardInterrupt as error:
             typer.echo("Interrupted.", err=True)
             raise typer.Exit(130) from error
+        except BrokenPipeError:
+            raise  # who reads us has had enough; typer ends without a word
+        except OSError as error:
+            typer.echo(f"Error: Cannot write: {error.strerror or error}.", err=True)
+            raise typer.Exit(2) from error
 
 
 @app.command(epilog=_examples("ieql demo"))
@@ -118,11 +123,10 @@ def demo(
         "The data is a reconstruction from the paper's numbers, not the original measurement.\n"
         f"Searching for up to {time:g} s with the prior 'motor' ...\n"
     )
-    RunFolder.discard(out)
     model = IEQLRegressor(
         prior="motor", max_time=time, random_state=0, run_dir=out, progress=sys.stderr.isatty()
     )
-    model.fit(X, y)
+    model._fit(X, y, overwrite=True)
     _conclude(model, out)
 
 
@@ -197,11 +201,11 @@ def fit(
     names = [str(name) for name in X.columns]
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
-        X_held_out, y_held_out = split_file(extrapolation, read_csv(extrapolation), targets, names)
+        X_held_out, y_held_out = split_file(
+            extrapolation, read_csv(extrapolation), targets, names, min_rows=1
+        )
     folder = out or default_folder(data, targets)
-    if overwrite:
-        RunFolder.discard(folder)
-    elif RunFolder.exists(folder):
+    if not overwrite and RunFolder.exists(folder):
         typer.echo(f"There is a run in {folder}; it goes on if nothing has changed.", err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
@@ -223,7 +227,7 @@ def fit(
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
     }
-    model._fit(X, y, None, X_held_out, y_held_out, source)
+    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
     _conclude(model, folder)
 
 
@@ -275,7 +279,7 @@ def predict(
     """Predict the rows of a CSV file; writes a CSV with one column per target."""
     import pandas as pd
 
-    from ieql.table import read_csv
+    from ieql.table import check_table, read_csv
 
     model = _load(run)
     frame = read_csv(data)
@@ -285,10 +289,13 @@ def predict(
                 f"{str(data)!r} lacks the column {name!r}, which is an input of the run "
                 f"{str(run)!r}.{nearest(name, frame.columns)}"
             )
-    predictions = model.predict(frame[list(model.feature_names_)], index=index)
+    X = frame[list(model.feature_names_)]
+    check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
+    predictions = model.predict(X, index=index)
     table = pd.DataFrame(predictions, columns=model.target_names_)
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
+        sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
     except OSError as error:
         if out is None:
             raise
@@ -480,6 +487,8 @@ def _print_front(model: IEQLRegressor) -> None:
 
 def _conclude(model: IEQLRegressor, folder: Path) -> None:
     _print_front(model)
+    if model._not_stored is not None:
+        raise IeqlError(f"{model._not_stored} What is printed above is not stored.")
     run = shlex.quote(str(folder))
     typer.echo(f"\nReport: {RunFolder(folder).report_path}")
     typer.echo(f"Results are in {folder}. Next, try:")

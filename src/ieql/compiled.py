@@ -5,9 +5,15 @@ NaN and infinity keep their meaning everywhere, so "nnan" and "ninf" are never a
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numba
 from numba import njit
 
 __all__ = ["entry", "exact", "loose"]
@@ -30,8 +36,48 @@ def loose(kernel: Kernel) -> Kernel:
 def entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
     """Compile a kernel that is called from Python, for these types alone, and cache it."""
 
-    def compiled(kernel: Kernel) -> Kernel:
-        decorate = njit([arguments], fastmath={"contract"}, cache=True, **_SETTINGS)
+    def compiled(kernel: Kernel, cache: bool = True) -> Kernel:
+        decorate = njit([arguments], fastmath={"contract"}, cache=cache, **_SETTINGS)
         return cast(Kernel, decorate(kernel))
 
-    return compiled
+    def compiled_somehow(kernel: Kernel) -> Kernel:
+        # numba refuses to compile where it finds no folder to write to, or a full disk.
+        try:
+            return compiled(kernel)
+        except (RuntimeError, OSError) as error:
+            if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
+                raise
+        settings: Any = numba.config  # typed in some versions, and never with all its names
+        before = settings.CACHE_DIR
+        try:
+            settings.CACHE_DIR = _temporary_cache()
+            return compiled(kernel)
+        except (RuntimeError, OSError):
+            return compiled(kernel, cache=False)
+        finally:
+            settings.CACHE_DIR = before
+
+    return compiled_somehow
+
+
+_temporary: str | None = None
+
+
+def _temporary_cache() -> str:
+    """Return a folder for compiled kernels that lasts as long as this process.
+
+    Never one of a fixed name: compiled code that somebody else has put there would be run.
+    """
+    global _temporary
+    if _temporary is None:
+        _temporary = tempfile.mkdtemp(prefix="ieql-kernels-")
+        atexit.register(shutil.rmtree, _temporary, ignore_errors=True)
+        # For the processes that this one starts: they would compile everything again.
+        os.environ["NUMBA_CACHE_DIR"] = _temporary
+        warnings.warn(
+            "The compiled kernels cannot be kept, as neither the folder of the package nor the "
+            "home folder can be written; set NUMBA_CACHE_DIR to a folder of yours to compile only "
+            "once.",
+            stacklevel=2,
+        )
+    return _temporary

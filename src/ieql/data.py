@@ -26,6 +26,7 @@ __all__ = [
     "Scaling",
     "check_table",
     "constant_columns",
+    "declared_inputs",
     "read_csv",
     "split_target",
 ]
@@ -159,8 +160,18 @@ class Domain:
 
     def contains(self, X: Floats) -> NDArray[np.bool_]:
         """Tell for each row of X whether it lies in the domain; a row with NaN does not."""
-        inside: NDArray[np.bool_] = np.all((self.lower <= X) & (self.upper >= X), axis=1)
+        inside: NDArray[np.bool_] = np.logical_not(self.outside(X).any(axis=1))
         return inside
+
+    def outside(self, X: Floats, margin: Floats | float = 0.0) -> NDArray[np.bool_]:
+        """Tell for each cell of X whether it lies beyond the domain widened by a margin.
+
+        The margin is a part of the width of each interval; NaN lies beyond any.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # a domain may be as wide as a float
+            reach = margin * (self.upper - self.lower)
+            beyond = ~((self.lower - reach <= X) & (self.upper + reach >= X))
+        return np.asarray(beyond)
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return ``{name: [low, high]}``, ready for JSON."""
@@ -202,6 +213,13 @@ def _declared(spec: DomainSpec, names: Sequence[str]) -> dict[str, Pair]:
             )
         spec = dict(zip(names, spec, strict=True))
     return {name: _interval(name, pair) for name, pair in spec.items()}
+
+
+def declared_inputs(spec: DomainSpec, names: Sequence[str]) -> list[str]:
+    """Return the inputs for which the user declared an interval; the others have the data's."""
+    if spec is None:
+        return []
+    return [name for name in names if not isinstance(spec, Mapping) or name in spec]
 
 
 def _interval(name: str, pair: object) -> Pair:

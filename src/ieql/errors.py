@@ -1,11 +1,11 @@
-"""The one family of errors a user can cause, and the "did you mean" that goes with them."""
+"""The one family of errors a user can cause, the "did you mean" that goes with them; warnings."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["IeqlError", "nearest"]
+__all__ = ["IeqlError", "OutsideDomainWarning", "nearest"]
 
 
 class IeqlError(ValueError):
@@ -13,6 +13,10 @@ class IeqlError(ValueError):
 
     It derives from `ValueError`, which is what scikit-learn's own checks and its users expect.
     """
+
+
+class OutsideDomainWarning(UserWarning):
+    """Values were asked for where the equation was never checked: it says in which inputs."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from ieql.data import declared_inputs
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.prior import Prior
@@ -49,6 +50,7 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "one_output": bool(model._one_output),
         "domain": model.domain_,
         "domain_is_declared": model.domain is not None,
+        "declared_inputs": declared_inputs(model.domain, model.feature_names_),
         "mean_errors": model.mean_errors_,
         "n_rows": [int(n) for n in model.n_rows_],
         "largest_complexities": [float(c) for c in model.largest_complexities_],
@@ -102,8 +104,10 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         custom = {u.name: u for u in knowledge.custom}
         parameters = {k: v for k, v in form["parameters"].items() if k in KEPT_PARAMETERS}
         bounds = {str(k): (float(a), float(b)) for k, (a, b) in form["domain"].items()}
-        # An input that was the same in every row has no width, and never was declared.
-        declared = {k: (a, b) for k, (a, b) in bounds.items() if a < b}
+        # An input that was the same in every row has no width, and never was declared. Files of
+        # old do not say which were, if some were: there all count.
+        names = form.get("declared_inputs", list(bounds))
+        declared = {k: (a, b) for k, (a, b) in bounds.items() if a < b and k in names}
         domain = declared if form["domain_is_declared"] else None
         model = cls(prior=knowledge, domain=domain, **parameters)
         model.feature_names_ = [str(n) for n in form["features"]]

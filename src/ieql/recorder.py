@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.lock import locked
 from ieql.prior import Prior
-from ieql.runs import RunFolder, sha256_of
+from ieql.runs import NotWritableError, RunFolder, sha256_of
 from ieql.search import Result
 from ieql.selection import Candidate, Front, thinned
 from ieql.training.paper import PaperSettings
@@ -45,6 +45,8 @@ class Run:
         Of the data.
     source : mapping, optional
         Files and columns that the data came from.
+    replaces : bool
+        Whether a run that is there is replaced; it stays until all input has been found in order.
     """
 
     def __init__(
@@ -55,17 +57,22 @@ class Run:
         extra: tuple[Array, Array] | None,
         sha256: str,
         source: Mapping[str, Any] | None,
+        replaces: bool = False,
     ) -> None:
         assert model.run_dir is not None
         self.settings = _settings(model, data, prior, extra)
         self.sha256 = sha256
         self.source = source
         self.folder = RunFolder(model.run_dir)
-        self.goes_on = RunFolder.exists(model.run_dir)
+        self.goes_on = RunFolder.exists(model.run_dir) and not replaces
         self.seed: int | None = None
         """What an earlier part of the run drew its random numbers from."""
         self.seconds_before = 0.0
         """What the earlier parts of the run took."""
+        self.fault: str | None = None
+        """Why the model, as it is now, could not be written; None if it was."""
+        self._is_warned = False
+        self._records: list[Mapping[str, Any]] = []
         self._is_evident = False
         self._open = contextlib.ExitStack()
         if self.goes_on:
@@ -104,19 +111,50 @@ class Run:
                 "Delete its checkpoint.json to start the search anew."
             ) from None
 
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add an equation to ``front.jsonl``, behind those that had no space before."""
+        self._records.append(record)
+        with self._going_on():
+            while self._records:
+                self.folder.append(self._records[0])
+                del self._records[0]
+
+    def write_checkpoint(self, result: Result) -> None:
+        """Write where the search stands."""
+        with self._going_on():
+            self.folder.write_checkpoint(checkpoint_form(result))
+
     def write(self, model: IEQLRegressor) -> None:
         """Write what the model holds by now."""
-        self.folder.write_equations(model.equations_)
-        self.folder.write_model(model._to_json())
-        if not self._is_evident:
-            # The sample of the data stays the same; the counts are written at the end.
-            self.folder.write_evidence(model.evidence_)
-            self._is_evident = True
+        self.fault = None
+        with self._going_on():
+            self.folder.write_equations(model.equations_)
+            self.folder.write_model(model._to_json())
+            if not self._is_evident:
+                # The sample of the data stays the same; the counts are written at the end.
+                self.folder.write_evidence(model.evidence_)
+                self._is_evident = True
+
+    @contextlib.contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """A disk that is full by now must not cost the user the fit: a warning says it, once.
+
+        Every later write is tried again, as there may be space by then.
+        """
+        try:
+            yield
+        except NotWritableError as error:
+            self.fault = str(error)
+            if not self._is_warned:
+                self._is_warned = True
+                warnings.warn(f"{error} The fit goes on in memory.", stacklevel=2)
 
     def conclude(self, model: IEQLRegressor) -> None:
         """Write the report; what goes wrong here must not cost the user the fit."""
-        self.folder.write_evidence(model.evidence_)
+        if self.fault is not None:
+            return
         try:
+            self.folder.write_evidence(model.evidence_)
             self.folder.write_report(model.report_html())
         except Exception as error:
             reason = str(error) if isinstance(error, IeqlError) else repr(error)
@@ -169,7 +207,7 @@ class Recorder:
         """Take in the result of a search so far."""
         fronts = [self._front(k, front) for k, front in enumerate(result.fronts)]
         if self.run is not None:
-            self.run.folder.write_checkpoint(checkpoint_form(result))
+            self.run.write_checkpoint(result)
         self.publish(fronts, result)
 
     def _front(self, k: int, front: Front) -> list[Candidate]:
@@ -179,7 +217,7 @@ class Recorder:
             if c.expression not in known:
                 known[c.expression] = self._in_users_coordinates(k, c)
                 if self.run is not None:
-                    self.run.folder.append(self._record(k, known[c.expression]))
+                    self.run.append(self._record(k, known[c.expression]))
         return thinned(Front([known[c.expression] for c in front]))
 
     def _in_users_coordinates(self, k: int, c: Candidate) -> Candidate:

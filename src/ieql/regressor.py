@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ieql.data import Dataset
+from ieql.data import Dataset, Domain, declared_inputs
 from ieql.equations.expression import Expression
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.report.methods import ReportMethods
-from ieql.runs import sha256_of, versions
+from ieql.runs import NotWritableError, sha256_of, versions, write_whole
 from ieql.selection import CRITERIA, Candidate, select
-from ieql.table import MIN_ROWS, check_table, constant_columns
+from ieql.table import MIN_ROWS, check_table, constant_columns, warn_of_rounding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,12 @@ __all__ = ["IEQLRegressor"]
 Array = NDArray[np.float64]
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
+MAX_INPUTS = 2_000
+"""Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
+ROUNDING = 1e-9
+"""Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
+OVER_THE_RANGE = 0.5
+"""The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
 
 
 class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -181,14 +187,19 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         X_extrapolation: Any = None,
         y_extrapolation: Any = None,
         source: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
     ) -> IEQLRegressor:
-        """`fit`, which also notes the files that the data came from, so that a run can go on."""
+        """`fit`, which also notes the files that the data came from, so that a run can go on.
+
+        With `overwrite` a run in the run folder is replaced, but not by bad input.
+        """
         start = time.time()
         prior = self._checked_parameters(X_extrapolation, y_extrapolation)
         targets = _target_names(y)
         X, y = self._checked_data(X, y)
         names = _feature_names(self)
         prior.check_columns(names)
+        _refuse_prior_without_inputs(prior, names)
         extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
         data = Dataset.of(
             X, y, sample_weight, self.domain, names, targets(y), None if extra is None else extra[0]
@@ -204,7 +215,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         with contextlib.ExitStack() as stack:
             run, watch = None, None
             if self.run_dir is not None:
-                run = stack.enter_context(Run(self, data, prior, extra, evidence.sha256, source))
+                run = stack.enter_context(
+                    Run(self, data, prior, extra, evidence.sha256, source, overwrite)
+                )
             if self.progress:
                 from ieql.progress import Watch
 
@@ -223,6 +236,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             publish(learn(self, data, prior, extra, start, run, seen))
             if run is not None:
                 run.conclude(self)
+            self._not_stored = None if run is None else run.fault
         return self
 
     def _take(self, result: Learned, data: Dataset) -> None:
@@ -296,11 +310,18 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         check_table(X, "X")
         if y is not None:
             check_table(y, "y")
+            warn_of_rounding(y, "y")
+        warn_of_rounding(X, "X")
         X, y = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=1
         )
         if len(X) < MIN_ROWS:
             raise IeqlError(f"X has {len(X)} sample(s); at least {MIN_ROWS} rows are needed.")
+        if X.shape[1] > MAX_INPUTS:
+            raise IeqlError(
+                f"X has {X.shape[1]:,} inputs, but at most {MAX_INPUTS:,} can be searched; leave "
+                "out those that cannot matter (on the command line: --inputs)."
+            )
         y = np.asarray(y, dtype=np.float64)
         return X, y
 
@@ -309,7 +330,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
     ) -> tuple[Array, Array] | None:
         if X_extra is None:
             return None
+        X_extra = self._by_name(X_extra, "X_extrapolation")
         check_table(X_extra, "X_extrapolation", min_rows=1)
+        check_table(y_extra, "y_extrapolation", min_rows=1)
         X_extra = validate_data(self, X_extra, dtype=np.float64, reset=False)
         y_extra = check_array(y_extra, ensure_2d=False, dtype=np.float64)
         width = 1 if y.ndim == 1 else y.shape[1]
@@ -320,6 +343,25 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                 "column(s) are needed, as in X_extrapolation and y."
             )
         return X_extra, y_extra
+
+    def _by_name(self, X: Any, what: str) -> Any:
+        """Return the inputs of a frame, whatever else it holds; refuse one that lacks any."""
+        names = getattr(self, "feature_names_in_", None)
+        if hasattr(X, "columns") and names is not None:
+            for name in names:
+                if name not in X.columns:
+                    raise IeqlError(
+                        f"{what} lacks the column {name!r}, which is an input of the fit."
+                        f"{nearest(name, X.columns)}"
+                    )
+            X = X[list(names)]
+        shape = np.shape(X)
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise IeqlError(
+                f"{what} has {shape[1]} column(s), but the fit has {self.n_features_in_} input(s); "
+                "give the same columns in the same order."
+            )
+        return X
 
     # --- the front -----------------------------------------------------------------------------
 
@@ -423,15 +465,64 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
         the output it belongs to; the others keep their selected one.
+
+        Warns
+        -----
+        ieql.errors.OutsideDomainWarning
+            Once per call, if rows lie outside the domain, where the equation was never checked:
+            for inputs with a declared domain, anywhere outside of it; for the others, outside the
+            range of the data by more than half its width (new rows of the same kind, such as those
+            of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fronts_")
         check_table(X, "X", min_rows=0)
+        warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        self._warn_of_rows_outside(table)
         columns = [
             self.expression(row, k).evaluate(table)[:, 0]
             for k, row in enumerate(self._rows_of(index))
         ]
         return columns[0] if self._one_output else np.column_stack(columns)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R² of `predict`, with its warnings.
+
+        An `IeqlError` says it if the equation is undefined in some rows: these have no error.
+        """
+        from sklearn.metrics import r2_score
+
+        found = self.predict(X)
+        undefined = ~np.isfinite(found.reshape(len(found), -1)).all(axis=1)
+        if undefined.any():
+            raise IeqlError(
+                f"The equation has no finite value in {int(undefined.sum())} of {len(found)} rows, "
+                f"the first is data row {int(undefined.argmax()) + 1}: there is no score; leave "
+                "these rows out, or fit again with a domain that holds them."
+            )
+        return float(r2_score(y, found, sample_weight=sample_weight))
+
+    def _warn_of_rows_outside(self, table: Array) -> None:
+        """Say which rows lie outside the domain, and in which inputs."""
+        domain = Domain.from_dict(self.domain_)
+        declared = declared_inputs(self.domain, domain.names)
+        margin = np.array([ROUNDING if n in declared else OVER_THE_RANGE for n in domain.names])
+        outside = domain.outside(table, margin)
+        columns = np.flatnonzero(outside.any(axis=0))
+        if not len(columns):
+            return
+        counts = [(domain.names[j], int(outside[:, j].sum())) for j in columns]
+        where = _in_words([f"{name} ({n} row{'s' * (n > 1)})" for name, n in counts])
+        concerned = {name in declared for name, _ in counts}
+        box = "domain" if len(concerned) > 1 else "declared domain"
+        warnings.warn(
+            f"{int(outside.any(axis=1).sum())} of {len(table)} rows lie outside the "
+            f"{box if True in concerned else 'range of the data'} in {where}; the equation was not "
+            "checked there and its values may be wrong: leave these rows out, or fit again with a "
+            "domain that holds them.",
+            OutsideDomainWarning,
+            stacklevel=3,
+        )
 
     def sympy(self, index: int | None = None) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs)."""
@@ -489,9 +580,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as JSON; never pickle."""
+        """Write the fitted model as JSON, whole or not at all; never pickle."""
         check_is_fitted(self, "fronts_")
-        Path(path).write_text(self._to_json(), encoding="utf-8")
+        try:
+            write_whole(Path(path), self._to_json())
+        except OSError as error:
+            raise NotWritableError(
+                f"Cannot write {str(path)!r}: {error.strerror or error}; choose another place."
+            ) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], prior: Any = None) -> IEQLRegressor:
@@ -528,6 +624,13 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return _is_whole(value) or isinstance(value, (float, np.floating))
+
+
+def _in_words(items: list[str], limit: int = 5) -> str:
+    """``a``, ``a and b``, ``a, b and c``; of many the first, and how many more there are."""
+    if len(items) > limit:
+        items = [*items[:limit], f"{len(items) - limit} more inputs"]
+    return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))
 
 
 def _rmse(predicted: Any, y: Array) -> float:
@@ -572,6 +675,18 @@ def _refuse_extremes(data: Dataset) -> None:
                 f"The column {name!r} holds numbers too large or too close together to reckon "
                 f"with (up to {size:.3g}); give it in another unit."
             )
+
+
+def _refuse_prior_without_inputs(prior: Prior, names: list[str]) -> None:
+    """Refuse a prior by whose rules no input can enter the equation: only a mean would be left."""
+    places = [(u, k) for u in prior.units for k in range(prior.unit(u).arity)] + [("output", 0)]
+    if prior.inputs and not any(
+        prior.allows_input(outer, k, name) for outer, k in places for name in names
+    ):
+        raise IeqlError(
+            "The prior allows nothing: by its rules under 'inputs' no input may enter any unit or "
+            "the output; allow at least one."
+        )
 
 
 def _warn_of_constants(data: Dataset) -> None:

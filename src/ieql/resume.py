@@ -40,7 +40,8 @@ def resume_run(path: str | os.PathLike[str], **limits: Any) -> IEQLRegressor:
     if outside is None:
         return model._fit(X, y, source=source)
     file = Path(str(outside))
-    return model._fit(X, y, None, *split_file(file, read_csv(file), targets, inputs), source)
+    extra = split_file(file, read_csv(file), targets, inputs, min_rows=1)
+    return model._fit(X, y, None, *extra, source)
 
 
 def _model(settings: dict[str, Any], path: str | os.PathLike[str]) -> IEQLRegressor:

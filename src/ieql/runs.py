@@ -8,6 +8,7 @@ every round of the search, and ``report.html``, written at its end.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -23,14 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ieql.errors import IeqlError
-from ieql.lock import locked
 from ieql.report.evidence import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-__all__ = ["RunFolder", "sha256_of", "versions"]
+__all__ = ["NotWritableError", "RunFolder", "sha256_of", "versions", "write_whole"]
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
 CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
@@ -41,6 +41,10 @@ MAX_EVIDENCE_BYTES = 100_000_000
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
+
+
+class NotWritableError(IeqlError):
+    """A file could not be written: no right to it, no such place, or no space left."""
 
 
 class RunFolder:
@@ -116,19 +120,6 @@ class RunFolder:
                 "give the one named by --out in the fit."
             )
         return run
-
-    @classmethod
-    def discard(cls, path: str | os.PathLike[str]) -> None:
-        """Take away the run that may be in `path`, and nothing else."""
-        run = cls(path)
-        if not run.exists(path):
-            return
-        with locked(path):
-            try:
-                for name in (*RESULTS, RUN):
-                    (run.path / name).unlink(missing_ok=True)
-            except OSError as error:
-                raise run._not_writable(error) from error
 
     @staticmethod
     def exists(path: str | os.PathLike[str]) -> bool:
@@ -274,16 +265,9 @@ class RunFolder:
 
     def _write(self, name: str, text: str) -> None:
         """Write a file whole or not at all: a reader never sees half of it."""
-        # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
-        temporary = self.path / f".{name}.{os.getpid()}.tmp"
         try:
-            with open(temporary, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path / name)
+            write_whole(self.path / name, text)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise self._not_writable(error) from error
 
     def _refuse_foreign_files(self) -> None:
@@ -294,11 +278,27 @@ class RunFolder:
                     f"({RUN} is not beside it); choose another folder."
                 )
 
-    def _not_writable(self, error: OSError) -> IeqlError:
-        return IeqlError(
+    def _not_writable(self, error: OSError) -> NotWritableError:
+        return NotWritableError(
             f"Cannot write the run folder {str(self.path)!r}: {error.strerror or error}; "
             "choose another folder or free this one."
         )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file whole or not at all: a reader never sees half of it."""
+    # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> str:

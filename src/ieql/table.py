@@ -6,6 +6,8 @@ import codecs
 import csv
 import itertools
 import os
+import re
+import reprlib
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +21,15 @@ from ieql.errors import IeqlError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MIN_ROWS", "check_table", "constant_columns", "read_csv", "split_file", "split_target"]
+__all__ = [
+    "MIN_ROWS",
+    "check_table",
+    "constant_columns",
+    "read_csv",
+    "split_file",
+    "split_target",
+    "warn_of_rounding",
+]
 
 MIN_ROWS = 10
 """Fewer rows than this cannot tell an equation from a coincidence."""
@@ -27,6 +37,10 @@ MIN_ROWS = 10
 # The comma comes last: it may also be a decimal mark or stand in a name, the others hardly do.
 _SEPARATORS = (";", "\t", "|", ",")
 _SAMPLE_ROWS = 50
+_DATE = re.compile(r"\s*(\d{1,4}([-/.])\d{1,2}\2\d{1,4}|\d{1,2}:\d{2})\D?.*")
+_WHOLE = re.compile(r"\s*[-+]?\d{16,}\s*")
+_EXACT = 2**53
+"""Up to here every whole number is a 64-bit float."""
 
 
 # --- reading ---------------------------------------------------------------------------------
@@ -81,11 +95,13 @@ def _encoding(path: Path) -> str:
 
 
 def _rows(file: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the fields of each row that is not blank."""
+    """Yield the line on which it begins and the fields of each row that is not blank."""
     reader = csv.reader(file, delimiter=separator)
+    line = 1
     for fields in reader:
         if len(fields) > 1 or (fields and fields[0].strip()):
-            yield reader.line_num, fields
+            yield line, fields
+        line = reader.line_num + 1  # a quotation mark left open reaches over many
 
 
 def _separator(path: Path, encoding: str) -> str:
@@ -185,14 +201,21 @@ def _parse(
 def _refuse_ragged(path: Path, encoding: str, separator: str) -> None:
     """Raise if a row has another number of fields than the header, naming its line."""
     with path.open(encoding=encoding, newline="") as file:
-        rows = _rows(file, separator)
-        _, header = next(rows)
-        for line, fields in rows:
-            if len(fields) != len(header):
-                raise IeqlError(
-                    f"{str(path)!r}, line {line} has {len(fields)} field(s) but the header has "
-                    f"{len(header)}; complete or delete that line."
-                )
+        widths = [(line, len(fields)) for line, fields in _rows(file, separator)]
+    (_, header), *rows = widths
+    others = {width for _, width in rows}
+    if len(rows) > 1 and len(others) == 1 and header not in others:  # the separator is to blame
+        raise IeqlError(
+            f"{str(path)!r}: the header has {header} field(s) between {separator!r} but every row "
+            f"has {others.pop()}; name every column, use one separator in all lines, and a decimal "
+            "point where the comma separates."
+        )
+    for line, width in rows:
+        if width != header:
+            raise IeqlError(
+                f"{str(path)!r}, line {line} has {width} field(s) but the header has {header}; "
+                "complete or delete that line."
+            )
 
 
 def _text_columns(frame: pd.DataFrame) -> list[str]:
@@ -207,10 +230,10 @@ def _text_columns(frame: pd.DataFrame) -> list[str]:
 def check_table(X: Any, what: str = "X", *, min_rows: int = MIN_ROWS) -> None:
     """Refuse a table that cannot be learned from, saying what is wrong, where and how to mend it.
 
-    Looks at data frames, series and two-dimensional numeric arrays: too few rows, duplicated
-    names, dates, text, missing and infinite values. Booleans count as 0 and 1; a column of objects
-    is accepted if every object converts to a number. Other inputs (lists, sparse matrices, arrays
-    of objects, one-dimensional arrays) pass: scikit-learn's own checks follow and speak for them.
+    Looks at data frames, series, arrays and lists: too few rows, duplicated and missing names,
+    dates, text, missing and infinite values. Booleans count as 0 and 1; a column of objects is
+    accepted if every object converts to a number. Other inputs (sparse matrices, arrays of odd
+    objects or shapes) pass: scikit-learn's own checks follow and speak for them.
 
     Parameters
     ----------
@@ -221,6 +244,7 @@ def check_table(X: Any, what: str = "X", *, min_rows: int = MIN_ROWS) -> None:
     min_rows : int
         The least number of rows; 1 for tables that are only predicted on.
     """
+    X = _as_array(X)
     columns = _named_columns(X)
     if columns is None:
         return
@@ -228,15 +252,43 @@ def check_table(X: Any, what: str = "X", *, min_rows: int = MIN_ROWS) -> None:
         needed = f"{min_rows} rows are" if min_rows > 1 else "1 row is"
         raise IeqlError(f"{what} has {len(X)} sample(s); at least {needed} needed.")
     if hasattr(X, "columns"):
-        _refuse_duplicates(list(X.columns), what)
+        _check_names(list(X.columns), what)
     for label, values in columns:
         _check_column(values, f"{what}, {label}")
+
+
+def _as_array(X: Any) -> Any:
+    """A list as an array; one that is none, and everything else, as it is."""
+    if not isinstance(X, list | tuple):
+        return X
+    try:
+        return np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return X
+
+
+def _check_names(names: list[Any], what: str) -> None:
+    if not names:
+        raise IeqlError(f"{what} has no columns; at least one is needed.")
+    _refuse_duplicates(names, what)
+    if not any(isinstance(name, str) for name in names):
+        return  # numbers, as in a frame without names
+    for position, name in enumerate(names, start=1):
+        if name is None or name != name or not str(name).strip():
+            raise IeqlError(f"{what}: column {position} has no name; name it or leave it out.")
+        if not isinstance(name, str):
+            raise IeqlError(
+                f"{what}: the name {name!r} of column {position} is not text as others are; make "
+                "all names text, for example by X.columns = X.columns.astype(str)."
+            )
 
 
 def _named_columns(X: Any) -> Iterator[tuple[str, Any]] | None:
     """Yield each column of a frame, series or numeric array with words for it; None for others."""
     if isinstance(X, np.ndarray):
-        if X.ndim != 2 or X.dtype.kind not in "biuf":
+        if X.ndim == 1:
+            return iter([("its column", X)])
+        if X.ndim != 2:
             return None
         return ((f"column {j + 1}", X[:, j]) for j in range(X.shape[1]))
     if hasattr(X, "iloc") and hasattr(X, "columns"):
@@ -247,8 +299,13 @@ def _named_columns(X: Any) -> Iterator[tuple[str, Any]] | None:
 
 
 def _check_column(column: Any, where: str) -> None:
-    values = column if isinstance(column, np.ndarray) else _numbers(column, where)
-    if values.dtype.kind != "f":  # integers and booleans; complex is scikit-learn's to refuse
+    values = _cells(column, where) if isinstance(column, np.ndarray) else _numbers(column, where)
+    if values.dtype.kind == "c":
+        raise IeqlError(
+            f"Complex data not supported: {where} holds complex numbers; give the real and the "
+            "imaginary part as columns of their own."
+        )
+    if values.dtype.kind != "f":  # integers and booleans
         return
     finite = np.isfinite(values)
     if finite.all():
@@ -264,6 +321,51 @@ def _check_column(column: Any, where: str) -> None:
             )
 
 
+def _cells(values: NDArray[Any], where: str) -> NDArray[Any]:
+    """Return the column of an array, as numbers if its objects are; text is refused."""
+    if values.dtype.kind in "mM":
+        raise _dates(where)
+    if values.dtype.kind not in "OUS":
+        return values
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        cells = values.tolist()
+        rows = (i for i, v in enumerate(cells) if isinstance(v, str | int) and not _is_number(v))
+        row = next(rows, None)
+        if row is None:
+            return values  # stranger things, about which scikit-learn has its own words
+        raise _no_number(cells[row], row, where) from None
+
+
+def _dates(where: str) -> IeqlError:
+    return IeqlError(
+        f"{where} holds dates or times; turn it into numbers (for example seconds since the "
+        "start) or leave the column out."
+    )
+
+
+def _no_number(value: object, row: int, where: str) -> IeqlError:
+    """What to say about a cell that is not a number, by what it looks like."""
+    found = f"{where} holds {reprlib.repr(value)} in data row {row + 1}"
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        return IeqlError(
+            f"{found}, a date or time; turn the column into numbers (for example seconds since the "
+            "start) or leave it out."
+        )
+    if isinstance(value, str) and _is_number(value.replace(",", ".", 1)):
+        return IeqlError(
+            f"{found}, with a comma in it; write all numbers with a decimal point, or all with a "
+            "decimal comma and a semicolon between the columns, and no thousands separators."
+        )
+    if isinstance(value, int):
+        return IeqlError(f"{found}, which is too large; give the column in another unit.")
+    return IeqlError(
+        f"{found}, which is not a number; write plain numbers (no units, no thousands separators) "
+        "or leave the column out."
+    )
+
+
 def _numbers(column: pd.Series[Any], where: str) -> NDArray[Any]:
     """Return the column of a frame as an array of numbers, or raise for dates and text."""
     import pandas as pd
@@ -272,20 +374,14 @@ def _numbers(column: pd.Series[Any], where: str) -> NDArray[Any]:
     if isinstance(dtype, np.dtype) and dtype.kind in "biufc":
         return np.asarray(column)
     if getattr(dtype, "kind", "O") in "mM" or isinstance(dtype, pd.PeriodDtype):
-        raise IeqlError(
-            f"{where} holds dates or times; turn it into numbers (for example seconds since the "
-            "start) or leave the column out."
-        )
+        raise _dates(where)
     try:
         # By way of objects: numeric extension types and categories convert in their own ways.
         objects = np.asarray(column, dtype=object)
         return np.where(pd.isna(objects), np.nan, objects).astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         row = _first_non_number(objects)
-        raise IeqlError(
-            f"{where} holds {objects[row]!r} in data row {row + 1}, which is not a number; write "
-            "plain numbers (no units, no thousands separators) or leave the column out."
-        ) from None
+        raise _no_number(objects[row], row, where) from None
 
 
 def _first_non_number(objects: NDArray[Any]) -> int:
@@ -301,7 +397,7 @@ def _first_non_number(objects: NDArray[Any]) -> int:
 def _is_number(value: object) -> bool:
     try:
         float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -315,6 +411,35 @@ def _refuse_duplicates(names: Sequence[object], where: str) -> None:
                 "every column needs its own name."
             )
         seen.add(name)
+
+
+def warn_of_rounding(X: Any, what: str = "X") -> None:
+    """Say which columns hold whole numbers that a 64-bit float cannot: they are rounded.
+
+    Beyond 2^53 not every whole number is a float: 9007199254740993 becomes …992. An equation
+    hardly minds, but who has put a serial number or a time in nanoseconds into a column should
+    know it. The table must have passed `check_table`.
+    """
+    for label, column in _named_columns(_as_array(X)) or ():
+        row = _first_rounded(np.asarray(column))
+        if row is not None:
+            warnings.warn(
+                f"{what}, {label} holds whole numbers beyond 2^53, the first in data row "
+                f"{row + 1}, which are rounded to 16 digits; subtract a constant from the column "
+                "if the last digits matter.",
+                stacklevel=4,
+            )
+
+
+def _first_rounded(values: NDArray[Any]) -> int | None:
+    """Return the first row whose whole number is not a 64-bit float."""
+    if values.dtype.kind in "iu":
+        rows = np.flatnonzero((values > _EXACT) | (values < -_EXACT)).tolist()
+    elif values.dtype.kind in "OU":
+        rows = [i for i, v in enumerate(values.tolist()) if _WHOLE.fullmatch(str(v))]
+    else:
+        return None
+    return next((i for i in rows if int(float(values[i])) != int(values[i])), None)
 
 
 def constant_columns(X: Any) -> list[Any]:
@@ -360,6 +485,12 @@ def split_target(
     for role, names in (("target", targets), ("input", inputs)):
         _refuse_duplicates(names, f"the {role}s asked for")
         for name in names:
+            if name not in columns and len(columns) == 1:
+                raise IeqlError(
+                    f"The {role} {name!r} is not a column of the table, whose only column is "
+                    f"{columns[0]!r}; separate columns by a comma, a semicolon, a tab or a "
+                    "vertical bar."
+                )
             if name not in columns:
                 raise IeqlError(
                     f"The {role} {name!r} is not a column of the table.{nearest(name, columns)} "
@@ -374,13 +505,25 @@ def split_target(
 
 
 def split_file(
-    path: Path, frame: pd.DataFrame, targets: Sequence[str], inputs: Sequence[str] | None
+    path: Path,
+    frame: pd.DataFrame,
+    targets: Sequence[str],
+    inputs: Sequence[str] | None,
+    *,
+    min_rows: int = MIN_ROWS,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """`split_target` of a table from a file, which is named if there is a fault."""
+    """`split_target` and `check_table` of a table from a file, which is named if there is a fault.
+
+    Columns that are neither input nor target may hold anything.
+    """
+    where = f"{str(path)!r}"
     try:
-        return split_target(frame, targets, inputs)
+        X, y = split_target(frame, targets, inputs)
     except IeqlError as error:
-        raise IeqlError(f"{str(path)!r}: {error}") from error
+        raise IeqlError(f"{where}: {error}") from error
+    for table in (X, y):
+        check_table(table, where, min_rows=min_rows)
+    return X, y
 
 
 def _listed(names: Sequence[object], limit: int = 12) -> str:
