@@ -7,9 +7,13 @@ user-defined unit has no compiled form; plain NumPy (`ieql.equations.twin`) does
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import os
+import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -46,9 +50,33 @@ def compile_kernels(*modules: str) -> bool:
             missing.append(module)
     if missing:
         print("Compiling the kernels, once; this takes about 20 seconds.", file=sys.stderr)
+        _compile_elsewhere(missing)
     for module in modules:
         import_module(module)
     return bool(missing)
+
+
+def _compile_elsewhere(modules: Sequence[str]) -> None:
+    """Compile in a process of its own, so that this one runs the same code as all later ones.
+
+    In the process that compiles, a kernel calls copies of its parts that were optimised one by one,
+    not those that are stored with it: its sums differ in their last digits from all other runs.
+    """
+    if getattr(sys, "frozen", False) or not sys.executable:
+        return  # no interpreter of its own: the modules are compiled where they are imported
+    program = (
+        "import importlib, json, sys; modules, sys.path[:] = json.loads(sys.argv[1]);"
+        "[importlib.import_module(m) for m in modules]"
+    )
+    # What goes wrong here goes wrong again in the import that follows, and is said there.
+    with contextlib.suppress(OSError):
+        subprocess.run(
+            [sys.executable, "-c", program, json.dumps([list(modules), sys.path])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""Jobs in other processes: no more than pay, run again if one is killed, and none left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+__all__ = ["in_parallel", "n_processes"]
+
+Job = tuple[Any, Callable[..., Any], tuple[Any, ...]]
+"""A key, a function and its arguments."""
+LOOK = 1.0
+"""Seconds after which a process at the latest notices that the one it works for has died."""
+
+_watches = threading.Event()
+
+
+def n_processes(n_jobs: int | None) -> int:
+    """The number of processes for `n_jobs` in joblib's way of counting.
+
+    It is 1 inside the jobs of others, as of a grid search: they share the cores already. Processes
+    of this machine are never more than its cores, as each takes 250 MB.
+    """
+    from joblib import cpu_count, effective_n_jobs
+    from joblib.parallel import LokyBackend, get_active_backend
+
+    backend, _ = get_active_backend()
+    if (backend.nesting_level or 0) > 0 or multiprocessing.current_process().daemon:
+        return 1
+    number = int(effective_n_jobs(n_jobs))
+    # Two are granted on any machine, so that what is tried there is what runs elsewhere.
+    return min(number, max(cpu_count(), 2)) if isinstance(backend, LokyBackend) else number
+
+
+def in_parallel(jobs: Iterable[Job], n_jobs: int | None) -> Iterator[tuple[Any, Any]]:
+    """Run jobs through joblib, in its active backend; yields (key, result) as they finish.
+
+    A process may be killed, by the system if memory runs out. What was under way is then run again,
+    and after a second time in this process, where there is but one job at a time.
+    """
+    waiting = {job[0]: job for job in jobs}
+    number = n_processes(n_jobs)
+    for n, then in ((number, "in new ones"), (number, "in this process, one by one"), (1, "")):
+        try:
+            for key, result in _run(list(waiting.values()), n):
+                del waiting[key]
+                yield key, result
+            return
+        except BrokenProcessPool:
+            warnings.warn(
+                f"A worker process was killed, perhaps as memory ran out; {len(waiting)} jobs are "
+                f"run again {then}. Fewer processes (n_jobs) need less memory.",
+                stacklevel=2,
+            )
+
+
+def _run(jobs: list[Job], n: int) -> Iterator[tuple[Any, Any]]:
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=n, return_as="generator_unordered", pre_dispatch="all")
+    calls = (delayed(_run_one)(os.getpid(), *job) for job in jobs)
+    # This starts the processes.
+    with _interrupts_wait() if n > 1 else contextlib.nullcontext():
+        found = parallel(calls)
+    yield from found
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Processes started in here never see a Ctrl-C: this one does, and then ends them.
+
+    A terminal sends it to all of them, and each would print a traceback. They inherit what signals
+    are blocked; one that comes meanwhile reaches this process a little later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _run_one(
+    master: int, key: Any, function: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    if os.getpid() != master and multiprocessing.current_process().name.startswith("Loky"):
+        _end_with(master)
+    return key, function(*args)
+
+
+def _end_with(master: int) -> None:
+    """Let this worker process end soon after the one it works for, however that was ended.
+
+    By itself it would wait for more work for five minutes after a ``kill -9`` of its master.
+    """
+
+    def watch() -> None:
+        while os.getppid() == master:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    if os.getppid() != master:  # it died while this process was starting
+        os._exit(1)
+    if not _watches.is_set():
+        _watches.set()
+        threading.Thread(target=watch, daemon=True).start()
