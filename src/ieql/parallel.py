@@ -21,23 +21,32 @@ LOOK = 1.0
 """Seconds after which a process at the latest notices that the one it works for has died."""
 
 _watches = threading.Event()
+_was_forked = threading.Event()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_was_forked.set)
 
 
 def n_processes(n_jobs: int | None) -> int:
     """The number of processes for `n_jobs` in joblib's way of counting.
 
-    It is 1 inside the jobs of others, as of a grid search: they share the cores already. Processes
-    of this machine are never more than its cores, as each takes 250 MB.
+    It is 1 inside the jobs of others, as of a grid search, and in child processes: they share the
+    cores already. A forked process would wait for ever for the workers of the one it was copied
+    from, and one made by `multiprocessing` would not end before its workers do, minutes later.
+    Processes of this machine are never more than its cores, as each takes 250 MB.
     """
     from joblib import cpu_count, effective_n_jobs
     from joblib.parallel import LokyBackend, get_active_backend
 
     backend, _ = get_active_backend()
-    if (backend.nesting_level or 0) > 0 or multiprocessing.current_process().daemon:
+    if (backend.nesting_level or 0) > 0 or _is_child():
         return 1
     number = int(effective_n_jobs(n_jobs))
     # Two are granted on any machine, so that what is tried there is what runs elsewhere.
     return min(number, max(cpu_count(), 2)) if isinstance(backend, LokyBackend) else number
+
+
+def _is_child() -> bool:
+    return _was_forked.is_set() or multiprocessing.parent_process() is not None
 
 
 def in_parallel(jobs: Iterable[Job], n_jobs: int | None) -> Iterator[tuple[Any, Any]]:

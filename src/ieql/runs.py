@@ -283,8 +283,9 @@ class RunFolder:
                 os.fsync(file.fileno())
             os.replace(temporary, self.path / name)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise self._not_writable(error) from error
+        finally:
+            temporary.unlink(missing_ok=True)  # also after Ctrl-C
 
     def _refuse_foreign_files(self) -> None:
         for name in RESULTS:
