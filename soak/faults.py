@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,6 +31,8 @@ START = 60.0
 """Seconds that a busy machine may take to start processes."""
 Fault = str
 """What was wrong with a case; empty if nothing."""
+Case = tuple[str, Callable[[Path], Fault]]
+"""Its name, and what is done in a folder of its own."""
 
 
 def killed_worker(folder: Path, options: Mapping[str, Any], after: float, expected: str) -> Fault:
@@ -240,7 +243,7 @@ def failing(folder: Path) -> Fault:
 # --- checks --------------------------------------------------------------------------------------
 
 
-def _outcome(cases: list[tuple[str, Callable[[Path], Fault]]], good: str) -> Outcome:
+def _outcome(cases: list[Case], good: str) -> Outcome:
     """Run cases one after the other, each in a folder of its own."""
     if not is_linux:
         return Outcome(0, True, "not tried: processes are looked at on Linux alone")
@@ -265,15 +268,13 @@ def _expected(options: Mapping[str, Any]) -> str:
 
 def _killed_workers(size: float, seed: int) -> Outcome:
     moments = Random(seed)
-    cases: list[tuple[str, Callable[[Path], Fault]]] = []
+    cases: list[Case] = []
     for options, name in ((FAST, "fast"), (PAPER, "paper")):
         expected = _expected(options) if is_linux else ""
         for _ in range(_count(10, size)):
             after = moments.uniform(0.0, 6.0)
-            cases.append((
-                f"{name}, after {after:.1f} s",
-                lambda folder, o=options, a=after, e=expected: killed_worker(folder, o, a, e),
-            ))  # fmt: skip
+            tried = partial(killed_worker, options=options, after=after, expected=expected)
+            cases.append((f"{name}, after {after:.1f} s", tried))
     return _outcome(cases, "each time its work was run again, and the front was the same")
 
 
@@ -303,36 +304,32 @@ def _interrupts(twice: bool) -> Callable[[float, int], Outcome]:
 
 def _killed_masters(size: float, seed: int) -> Outcome:
     moments = Random(seed)
-    cases: list[tuple[str, Callable[[Path], Fault]]] = []
+    cases: list[Case] = []
     for options, name in ((FAST, "fast"), (PAPER, "paper")):
         for _ in range(_count(5, size)):
             after = moments.uniform(0.0, 8.0)
-            cases.append((
-                f"{name}, after {after:.1f} s",
-                lambda folder, o=options, a=after: killed_master(folder, o, a),
-            ))  # fmt: skip
+            tried = partial(killed_master, options=options, after=after)
+            cases.append((f"{name}, after {after:.1f} s", tried))
     return _outcome(cases, "the worker processes ended by themselves and took their files along")
 
 
 def _short_times(size: float, seed: int) -> Outcome:
-    cases: list[tuple[str, Callable[[Path], Fault]]] = []
+    cases: list[Case] = []
     for options, name in ((FAST, "fast"), ({**FAST, "trainer": "paper"}, "paper")):
         for n_jobs in (1, 2):
             for rows in (10, 200, 5000)[: _count(3, size)]:
                 chosen = {**options, "n_jobs": n_jobs, "rows": rows, "random_state": seed}
-                cases.append((
-                    f"{name}, {n_jobs} jobs, {rows} rows",
-                    lambda folder, o=chosen: short(folder, o),
-                ))  # fmt: skip
+                cases.append(
+                    (f"{name}, {n_jobs} jobs, {rows} rows", partial(short, options=chosen))
+                )
     return _outcome(cases, "each gave a model that predicts")
 
 
 def _many_jobs(size: float, seed: int) -> Outcome:
-    kinds = ((FAST, "fast"), (PAPER, "paper"))[: _count(2, size)]
-    cases: list[tuple[str, Callable[[Path], Fault]]] = [
-        (name, lambda folder, o=options, e=_expected(options): many_jobs(folder, o, e))
-        for options, name in (kinds if is_linux else ())
-    ]
+    cases: list[Case] = []
+    for options, name in ((FAST, "fast"), (PAPER, "paper"))[: _count(2, size)]:
+        expected = _expected(options) if is_linux else ""
+        cases.append((name, partial(many_jobs, options=options, expected=expected)))
     return _outcome(cases, "no more processes than cores were started; the front was the same")
 
 
@@ -342,8 +339,8 @@ def _children(size: float, seed: int) -> Outcome:
         ("forkserver", True, False), ("fork", True, True), ("spawn", False, True),
         ("fork", False, False), ("spawn", False, False), ("os.fork", False, False),
     ][: _count(9, size)]  # fmt: skip
-    cases: list[tuple[str, Callable[[Path], Fault]]] = [
-        (f"{m}, after a fit: {f}, daemon: {d}", lambda p, m=m, f=f, d=d: in_child(p, m, f, d))
+    cases: list[Case] = [
+        (f"{m}, after a fit: {f}, daemon: {d}", partial(in_child, method=m, first=f, daemon=d))
         for m, f, d in combinations
     ]
     if size >= 1:
@@ -352,7 +349,7 @@ def _children(size: float, seed: int) -> Outcome:
 
 
 def _nested(size: float, seed: int) -> Outcome:
-    cases: list[tuple[str, Callable[[Path], Fault]]] = [("", nested)] * _count(3, size)
+    cases: list[Case] = [("", nested)] * _count(3, size)
     return _outcome(cases, "one busy thread in each of the two processes, and no further process")
 
 
@@ -365,7 +362,7 @@ def _left_behind(size: float, seed: int) -> Outcome:
             return str(error)
         return program.left_behind()
 
-    cases: list[tuple[str, Callable[[Path], Fault]]] = [("a fit", done), ("an error", failing)]
+    cases: list[Case] = [("a fit", done), ("an error", failing)]
     return _outcome(cases * _count(3, size), "no process and no temporary file was left")
 
 
