@@ -20,7 +20,6 @@ Job = tuple[Any, Callable[..., Any], tuple[Any, ...]]
 LOOK = 1.0
 """Seconds after which a process at the latest notices that the one it works for has died."""
 
-_watches = threading.Event()
 _was_forked = threading.Event()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_was_forked.set)
@@ -73,13 +72,22 @@ def in_parallel(jobs: Iterable[Job], n_jobs: int | None) -> Iterator[tuple[Any, 
 
 def _run(jobs: list[Job], n: int) -> Iterator[tuple[Any, Any]]:
     from joblib import Parallel, delayed
+    from joblib.parallel import LokyBackend, get_active_backend
 
-    parallel = Parallel(n_jobs=n, return_as="generator_unordered", pre_dispatch="all")
-    calls = (delayed(_run_one)(os.getpid(), *job) for job in jobs)
+    backend, _ = get_active_backend()
+    options: dict[str, Any] = {}
+    if isinstance(backend, LokyBackend) and "initializer" not in backend.backend_kwargs:
+        options = {"initializer": _end_with, "initargs": (os.getpid(),)}
+    parallel = Parallel(n_jobs=n, return_as="generator_unordered", pre_dispatch="all", **options)
+    calls = (delayed(_run_one)(*job) for job in jobs)
     # This starts the processes.
     with _interrupts_wait() if n > 1 else contextlib.nullcontext():
         found = parallel(calls)
     yield from found
+
+
+def _run_one(key: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any]:
+    return key, function(*args)
 
 
 @contextlib.contextmanager
@@ -99,16 +107,8 @@ def _interrupts_wait() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _run_one(
-    master: int, key: Any, function: Callable[..., Any], args: tuple[Any, ...]
-) -> tuple[Any, Any]:
-    if os.getpid() != master and multiprocessing.current_process().name.startswith("Loky"):
-        _end_with(master)
-    return key, function(*args)
-
-
 def _end_with(master: int) -> None:
-    """Let this worker process end soon after the one it works for, however that was ended.
+    """Let a worker process end soon after the one it works for, however that was ended.
 
     By itself it would wait for more work for five minutes after a ``kill -9`` of its master.
     """
@@ -118,8 +118,4 @@ def _end_with(master: int) -> None:
             time.sleep(LOOK)
         os._exit(1)
 
-    if os.getppid() != master:  # it died while this process was starting
-        os._exit(1)
-    if not _watches.is_set():
-        _watches.set()
-        threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
