@@ -59,8 +59,9 @@ def compile_kernels(*modules: str) -> bool:
 def _compile_elsewhere(modules: Sequence[str]) -> None:
     """Compile in a process of its own, so that this one runs the same code as all later ones.
 
-    In the process that compiles, a kernel calls copies of its parts that were optimised one by one,
-    not those that are stored with it: its sums differ in their last digits from all other runs.
+    The code that numba runs where it compiles is not the code that it stores (it seems that calls
+    are bound to copies of a kernel's parts that were optimised apart): in single precision, sums
+    differ in the seventh digit from those of every process that reads the stored code.
     """
     if getattr(sys, "frozen", False) or not sys.executable:
         return  # no interpreter of its own: the modules are compiled where they are imported
