@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs paper clean
+.PHONY: help demo test docs paper soak clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ test: $(VENV)/installed-test ## Lint, check the types and run every test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
+
+soak: $(VENV)/installed-test ## Run the long checks of reliability (about two hours) and write docs/reliability.md
+	$(BIN)/python -m soak; result=$$?; $(BIN)/python -m soak --write; exit $$result
 
 docs: $(VENV)/installed ## Write docs/api.md from the docstrings
 	$(BIN)/python docs/build_api.py

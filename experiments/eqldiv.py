@@ -21,9 +21,9 @@ from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.learn import Target, prepare, seed_of
 from ieql.network import Network
+from ieql.parallel import in_parallel
 from ieql.prior import Prior
 from ieql.problems import Problem
-from ieql.search import in_parallel
 from ieql.selection import Candidate
 from ieql.sweep import one_thread
 from ieql.training import gates, objective

@@ -38,6 +38,7 @@ ORDER: list[str | tuple[str, ...]] = [
     "problems",  # data and the equations behind them: the search and the doors may use it, too
     "selection",  # trainings yield its candidates
     "training.*",
+    "parallel",
     "search",
     "sweep",
     "export.*",

@@ -54,13 +54,9 @@ def test_stronger_regularisation_gives_simpler_equations():
 
 
 def test_the_number_of_processes_does_not_matter():
-    """But for the last digits of single precision, which another process may round otherwise."""
     one, two = run(n_jobs=1).fronts[0], run(n_jobs=2).fronts[0]
-    assert [c.expression.skeleton for c in one] == [c.expression.skeleton for c in two]
-    for a, b in zip(one, two, strict=True):
-        np.testing.assert_allclose(
-            a.expression.constants(), b.expression.constants(), rtol=1e-2, atol=1e-3
-        )
+    assert [c.expression.text() for c in one] == [c.expression.text() for c in two]
+    assert [c.rmse_train for c in one] == [c.rmse_train for c in two]
 
 
 def test_fewer_trainings_are_fewer_strengths():

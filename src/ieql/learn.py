@@ -20,10 +20,11 @@ from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.equations.refit import finish
 from ieql.errors import IeqlError
+from ieql.parallel import in_parallel
 from ieql.prior import Prior
 from ieql.recorder import Recorder, Run
 from ieql.sample import Sample
-from ieql.search import Budget, Result, in_parallel, search
+from ieql.search import Budget, Result, search
 from ieql.selection import Candidate, Front, thinned
 from ieql.sweep import sweep
 from ieql.table import constant_columns

@@ -269,6 +269,8 @@ class RunFolder:
             write_whole(self.path / name, text)
         except OSError as error:
             raise self._not_writable(error) from error
+        finally:
+            temporary.unlink(missing_ok=True)  # also after Ctrl-C
 
     def _refuse_foreign_files(self) -> None:
         for name in RESULTS:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ieql.parallel import in_parallel
 from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive
 from ieql.training.grow import looks_like_noise
@@ -282,20 +283,6 @@ def _run_round(
             front = {id(c) for c in result.archives[target].front}
             for candidate, kind in zip(found.candidates, found.kinds, strict=True):
                 result.progress[target].hits[kind] += id(candidate) in front
-
-
-def in_parallel(
-    jobs: Iterable[tuple[Any, Callable[..., Any], tuple[Any, ...]]], n_jobs: int | None
-) -> Iterable[tuple[Any, Any]]:
-    """Run jobs (key, function, arguments) through joblib; yields (key, result) as they finish."""
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="all")
-    yield from parallel(delayed(_keyed)(*job) for job in jobs)
-
-
-def _keyed(key: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any]:
-    return key, function(*args)
 
 
 def _reason_to_stop(result: Result, deadline: float) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ieql.equations.program import compile_kernels
-from ieql.search import Budget, Result, first_result, in_parallel
+from ieql.parallel import in_parallel, n_processes
+from ieql.search import Budget, Result, first_result
 from ieql.selection import Candidate
 from ieql.training.paper import Model, PaperSettings, Trainer
 from ieql.training.task import Task
@@ -81,8 +82,6 @@ def sweep(
     Result
         One front per target, in scaled coordinates.
     """
-    from joblib import effective_n_jobs
-
     settings = settings.checked()
     start = time.time() if start is None else start
     if compile_kernels("ieql.training.steps"):
@@ -93,7 +92,7 @@ def sweep(
     finds = result.finds
     try:
         starts = _first_phases(tasks, settings, seed, start, deadline, n_jobs)
-        workers = effective_n_jobs(n_jobs)
+        workers = n_processes(n_jobs)
         known = {i for _, i in finds if all((k, i) in finds for k in range(len(tasks)))}
         chosen, epochs = _plan(settings, budget, starts, workers, deadline, known)
         jobs = (

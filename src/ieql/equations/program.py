@@ -7,9 +7,13 @@ user-defined unit has no compiled form; plain NumPy (`ieql.equations.twin`) does
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import os
+import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -46,9 +50,34 @@ def compile_kernels(*modules: str) -> bool:
             missing.append(module)
     if missing:
         print("Compiling the kernels, once; this takes about 20 seconds.", file=sys.stderr)
+        _compile_elsewhere(missing)
     for module in modules:
         import_module(module)
     return bool(missing)
+
+
+def _compile_elsewhere(modules: Sequence[str]) -> None:
+    """Compile in a process of its own, so that this one runs the same code as all later ones.
+
+    The code that numba runs where it compiles is not the code that it stores (it seems that calls
+    are bound to copies of a kernel's parts that were optimised apart): in single precision, sums
+    differ in the seventh digit from those of every process that reads the stored code.
+    """
+    if getattr(sys, "frozen", False) or not sys.executable:
+        return  # no interpreter of its own: the modules are compiled where they are imported
+    program = (
+        "import importlib, json, sys; modules, sys.path[:] = json.loads(sys.argv[1]);"
+        "[importlib.import_module(m) for m in modules]"
+    )
+    # What goes wrong here goes wrong again in the import that follows, and is said there.
+    with contextlib.suppress(OSError):
+        subprocess.run(
+            [sys.executable, "-c", program, json.dumps([list(modules), sys.path])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
 
 
 @dataclass(frozen=True, slots=True)
