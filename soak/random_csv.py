@@ -15,8 +15,8 @@ NAMES = [
     *("nan", "inf", "True", "None", "cos", "exp", "int", "__class__", "x1", "x_1", " pad ", "#c"),
     *("\\", "\\end{document}", "$(rm -rf)", "*/ int main", '"""', "'", "%s", "{0}", "a" * 300),
 ]
-SEPARATORS = [",", ",", ",", ";", ";", "\t", "|", " ", ":"]
-ENCODINGS = ["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", "utf-32"]
+SEPARATORS = [*",;\t|" * 6, " ", ":"]
+ENCODINGS = ["utf-8"] * 40 + ["utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252", "utf-32"]
 MISSING = ["", "NA", "NaN", "nan", "null", "N/A", "-", "?", "#N/A", "None", " ", "n.a.", "-999"]
 INFINITE = ["inf", "-inf", "Infinity", "1e999", "-1E999", "∞", "#DIV/0!", "1.#INF"]
 ODD_NUMBERS = [
@@ -38,22 +38,24 @@ ODD_NUMBERS = [
     ),
     *("0" * 400, "9" * 400, "1." + "3" * 400, "TRUE", "false", "2020-01-01", "12:30", "1/2", "(5)"),
 ]
+SIZES = [6, -9, 15, -15, 30, -30, 60, -60, 90, -90, 99, -99, 101, 150, 300, -300]
+"""Powers of ten."""
 DATES = ["2021-03-04", "04.03.2021", "3/4/21 12:00", "2021-03-04T05:06:07Z", "12:30:01"]
 Column = list[str]
 
 
 def random_csv(rng: Random) -> tuple[bytes, list[str]]:
     """Bytes of a file and the names of its targets, which most often are in it."""
-    n_columns = rng.choice([1, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, rng.randint(13, 30)])
-    n_rows = rng.choice([0, 1, 2, 3, 5, *rng.choices(range(4, 61), k=8)])
+    n_columns = rng.choice([1, *(2, 3, 4, 5, 6) * 3, 8, 12, rng.randint(13, 30)])
+    n_rows = rng.choice([rng.randint(0, 3), *rng.choices(range(4, 61), k=9)])
     names = _names(rng, n_columns)
     columns = _columns(rng, n_columns, n_rows)
     text = _text(rng, names, columns)
     data = text.encode(rng.choice(ENCODINGS), errors="replace")
-    if rng.random() < 0.15:
+    if rng.random() < 0.1:
         data = damaged(rng, data)
     targets = [names[-1]]
-    if rng.random() < 0.1:
+    if rng.random() < 0.08:
         targets = rng.sample(names, min(len(names), rng.randint(1, 3)))
     if rng.random() < 0.03:
         targets = [rng.choice(NAMES)]
@@ -107,19 +109,19 @@ def _columns(rng: Random, n_columns: int, n_rows: int) -> list[Column]:
         values[1] = [3.0 * v for v in values[0]]  # two inputs that say the same
     digits = rng.choice([3, 6, 17])
     columns = [[_written(v, digits) for v in column] for column in values]
-    if rng.random() < 0.25 and n_rows:
+    if rng.random() < 0.15 and n_rows:
         _spoil(rng, columns)
     return columns
 
 
 def _written(value: float, digits: int) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 1e6 else f"{value:.{digits}g}"
+    return str(int(value)) if abs(value) < 1e6 and value == int(value) else f"{value:.{digits}g}"
 
 
 def _numbers(rng: Random, n: int) -> list[float]:
     """One column of numbers as they come: measured, counted, constant, huge, tiny."""
-    size = 10.0 ** rng.choice([0, 0, 0, 1, 3, -3, 6, -9, 30, -30, 90, -90, 99, -99, 150, 300, -300])
-    offset = rng.choice([0.0, 0.0, 0.0, 1.0, -5.0, 1e6, 1e12])
+    size = 10.0 ** (rng.choice(SIZES) if rng.random() < 0.08 else rng.randint(-3, 3))
+    offset = rng.choice([*[0.0] * 12, 1.0, 1.0, -5.0, 1e3, 1e6, 1e12])
     kinds: list[Callable[[int], float]] = [
         lambda _: rng.gauss(0, 1),
         lambda _: rng.gauss(0, 1),
@@ -132,7 +134,7 @@ def _numbers(rng: Random, n: int) -> list[float]:
         lambda i: 1.0 if i == 0 else 0.0,
         lambda _: rng.choice([-1, 1]) * 10.0 ** rng.uniform(-60, 60),
     ]
-    kind = rng.choice(kinds)
+    kind = rng.choice(kinds[:5] if rng.random() < 0.7 else kinds)
     try:
         column = [size * (kind(i) + offset) for i in range(n)]
     except OverflowError:
@@ -187,7 +189,7 @@ def _text(rng: Random, names: list[str], columns: list[Column]) -> str:
         rows = [[cell.replace(".", ",") for cell in row] for row in rows]
     lines = [names, *rows] if rng.random() < 0.97 else rows
     texts = [separator.join(_quoted(c, separator, quote_all) for c in line) for line in lines]
-    for change in rng.choices(LAYOUTS, k=rng.choice([0, 0, 0, 1, 1, 2])):
+    for change in rng.choices(LAYOUTS, k=rng.choice([*[0] * 8, 1, 1, 2])):
         change(rng, texts, separator)
     end = rng.choice(["\n", "\n", "\r\n", "\r"])
     return end.join(texts) + rng.choice([end, end, "", end * 3])
