@@ -23,8 +23,9 @@ from random import Random
 from soak.check import Check, Outcome
 from soak.random_csv import random_csv
 from soak.random_prior import random_prior
+from soak.random_run import spoil_run
 
-__all__ = ["CHECKS", "csv_case", "prior_case", "try_csv", "try_prior", "watchdog"]
+__all__ = ["CHECKS", "csv_case", "prior_case", "run_case", "try_csv", "try_prior", "try_run"]
 
 N_CASES = 10_000
 PATIENCE = 60.0
@@ -33,6 +34,7 @@ FIT_EVERY = 10
 """One in so many priors that load is fitted with; to read the others is what is tried."""
 LONGEST_MESSAGE = 3_000
 TRAINING = ("--trainings", "1", "--time", "4", "--jobs", "1")
+"""A real but tiny fit."""
 EXAMPLE = "a;b c;y\n" + "".join(f"{i};{i * i % 7};{2 * i + (i * i % 7) ** 2}\n" for i in range(20))
 
 
@@ -117,6 +119,28 @@ def try_prior(text: bytes, folder: Path, fit: bool) -> tuple[str, str]:
         fault = fault_of_front(run)
     shutil.rmtree(run, ignore_errors=True)
     return kind, fault
+
+
+def run_case(seed: int, number: int, good: Path, folder: Path) -> tuple[Path, list[str]]:
+    """A copy of a good run folder with something wrong in it, and a command to use it by."""
+    rng = Random(f"run {seed} {number}")
+    run = folder / "run"
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.copytree(good, run)
+    spoil_run(rng, run)
+    table = str(good.parent / "example.csv")
+    commands = [["show"], ["predict", table], ["report"], ["resume", *TRAINING]]
+    commands += [["export", "--format", form] for form in ("c", "python", "latex", "sympy", "text")]
+    name, *options = rng.choice(commands)
+    return run, [name, str(run), *options]
+
+
+def try_run(run: Path, arguments: list[str]) -> tuple[str, str]:
+    """Use a run folder that someone has spoilt."""
+    kind, fault = command(*arguments)
+    if kind == "fitted":
+        kind = "used"
+    return kind, f"{arguments[0]}: {fault}" if fault else ""
 
 
 def command(*arguments: str) -> tuple[str, str]:
@@ -214,6 +238,31 @@ def prior_files(size: float, seed: int) -> Outcome:
     )
 
 
+def run_folders(size: float, seed: int) -> Outcome:
+    """Show, export, report and go on with spoilt run folders."""
+    with tempfile.TemporaryDirectory() as name:
+        good = good_run(Path(name))
+
+        def attempt(number: int, folder: Path) -> tuple[str, str]:
+            return try_run(*run_case(seed, number, good, folder))
+
+        return many(size, attempt)
+
+
+def good_run(folder: Path) -> Path:
+    """A run folder as ``ieql fit`` leaves it."""
+    from typer.testing import CliRunner
+
+    from ieql.cli import app
+
+    table, run = folder / "example.csv", folder / "good"
+    table.write_text(EXAMPLE, encoding="utf-8")
+    arguments = ["fit", str(table), "--target", "y", "--out", str(run), *TRAINING]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return run
+
+
 def many(size: float, attempt: Callable[[int, Path], tuple[str, str]]) -> Outcome:
     """Try so many cases, after one that loads and compiles what they all need."""
     with tempfile.TemporaryDirectory() as name:
@@ -240,4 +289,5 @@ def warm_up(folder: Path) -> None:
 CHECKS: tuple[Check, ...] = (
     Check("fuzz-csv", "random CSV files: odd separators, encodings, numbers and names", csv_files),
     Check("fuzz-prior", "random prior files: wrong keys, types, numbers and nesting", prior_files),
+    Check("fuzz-run", "spoilt run folders: shown, exported, reported, gone on with", run_folders),
 )
