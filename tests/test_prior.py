@@ -353,7 +353,7 @@ def test_the_nearest_preset_is_named() -> None:
         (b"- cos", "A prior is a mapping"),
         (b"unitz: [cos]", "Did you mean 'units'"),
         (b"costs: {cos: 1, cos: 2}", "'cos' is given twice"),
-        ("#é".encode() * 1_000_000, "larger than 1 MB"),
+        ("#é".encode() * 1_000_000, "larger than 200 kB"),
     ],
 )
 def test_a_bad_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ieql.console import front_table, names_in, rounded
+from ieql.console import front_table, names_in, rounded, visible
 from ieql.errors import IeqlError, nearest
 from ieql.runs import RunFolder
 
@@ -82,7 +82,7 @@ def _plain_speech() -> Iterator[None]:
     """Turn errors a user can mend into one line on stderr and exit code 2, warnings into a line."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        typer.echo(f"Warning: {message}", err=True)
+        typer.echo(f"Warning: {visible(str(message))}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -90,7 +90,7 @@ def _plain_speech() -> Iterator[None]:
         try:
             yield
         except IeqlError as error:
-            typer.echo(f"Error: {error}", err=True)
+            typer.echo(f"Error: {visible(str(error))}", err=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
             typer.echo("Interrupted.", err=True)
@@ -247,8 +247,10 @@ def resume(
     ] = -1,
 ) -> None:
     """Go on with a run that ended, was stopped or was killed; nothing found is lost."""
-    from ieql.resume import resume_run
+    from ieql.resume import data_files, resume_run
 
+    for file in data_files(run):
+        typer.echo(f"Reading {str(file)!r}, as the run says.", err=True)
     model = resume_run(
         run, max_time=time, max_trainings=trainings, n_jobs=jobs, progress=sys.stderr.isatty()
     )
@@ -412,16 +414,16 @@ def default_folder(data: Path, targets: Sequence[str]) -> Path:
 
 def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Read a mapping ``name: [low, high]`` from a YAML file, for some or all of the inputs."""
-    import yaml
+    from ieql.prior import parse_yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise IeqlError(
-            f"{str(path)!r} is not a YAML file: {' '.join(str(error).split())}."
-        ) from error
+    except UnicodeDecodeError as error:
+        raise IeqlError(f"{str(path)!r} is not a YAML file: it is not UTF-8 text.") from error
+    except IeqlError as error:
+        raise IeqlError(f"{str(path)!r} is not a YAML file: {error}") from error
     if not isinstance(found, dict) or not found:
         raise IeqlError(f"{str(path)!r} must hold lines like 'speed: [0, 6000]', one per input.")
     domain = {}
@@ -469,20 +471,21 @@ def _print_front(model: IEQLRegressor) -> None:
     """Print the front, the selected equation in full, and which inputs it uses."""
     # Cut to the terminal's width, but whole where the output goes to a file or a pipe.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    header, *rows = front_table(model.equations_, width)
+    header, *rows = map(visible, front_table(model.equations_, width))
     typer.echo(header)
     for row, selected in zip(rows, model.equations_["selected"], strict=True):
         typer.echo(typer.style(row, bold=True) if selected else row)
     selected_equations = _selected(model)
     typer.echo("\nSelected (*):")
     for name, equation in selected_equations.items():
-        typer.echo(f"  {name} = {equation}")
+        typer.echo(visible(f"  {name} = {equation}"))
+    typer.echo()
     used = set[str]().union(*map(names_in, selected_equations.values()))
     matter = [name for name in model.feature_names_ if name in used]
     rest = [name for name in model.feature_names_ if name not in used]
-    typer.echo(f"\nInputs that matter: {', '.join(matter) or 'none'}.", nl=not rest)
+    typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
-        typer.echo(f" Not used: {', '.join(rest)}.")
+        typer.echo(visible(f" Not used: {', '.join(rest)}."))
 
 
 def _conclude(model: IEQLRegressor, folder: Path) -> None:

@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["front_table", "names_in", "rounded"]
+__all__ = ["front_table", "names_in", "rounded", "visible"]
 
 # In the text of an equation: names (quoted or plain, not those of units) and numbers.
 _QUOTED = r"`(?P<quoted>(?:[^`]|``)+)`"
 _WORD = r"(?P<word>[^\W\d]\w*)(?!\w*\()"
 _NUMBER = r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+# Control characters, line ends, and marks that turn the direction of writing.
+_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _TOKEN = re.compile(f"{_QUOTED}|{_WORD}|[^\\W\\d]\\w*|{_NUMBER}")
+
+
+def visible(text: str) -> str:
+    r"""Return text on one line, characters that a terminal would obey written by their number.
+
+    >>> print(visible("two\nlines"))
+    two<U+000A>lines
+    """
+    return _OBEYED.sub(lambda c: f"<U+{ord(c[0]):04X}>", text)
 
 
 def rounded(equation: str, digits: int = 4) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ieql.errors import IeqlError, nearest
+from ieql.json_file import MAX_NAME
 from ieql.table import MIN_ROWS, check_table, constant_columns, read_csv, split_target
 
 __all__ = [
@@ -378,6 +379,12 @@ def _names(
     repeated = [name for name in names if list(names).count(name) > 1]
     if repeated:
         raise IeqlError(f"The column name {repeated[0]!r} is duplicated; give each its own name.")
+    for name in names:
+        if len(name) > MAX_NAME:
+            raise IeqlError(
+                f"The column name {name[:40]!r}... has {len(name)} characters; at most "
+                f"{MAX_NAME} can be kept, give it a shorter one."
+            )
     return tuple(names)
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 
 __all__ = ["IeqlError", "OutsideDomainWarning", "nearest"]
+
+LONGEST, MOST = 300, 2_000
+"""Comparing takes the product of the lengths: longer names, and more of them, have no nearest."""
 
 
 class IeqlError(ValueError):
@@ -21,5 +25,10 @@ class OutsideDomainWarning(UserWarning):
 
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the valid name closest to `name`, or an empty string."""
-    matches = difflib.get_close_matches(str(name), [str(v) for v in valid], n=1, cutoff=0.5)
+    if len(str(name)) > LONGEST:
+        return ""
+    words = [str(v) for v in itertools.islice(valid, MOST)]
+    matches = difflib.get_close_matches(
+        str(name), [w for w in words if len(w) <= LONGEST], n=1, cutoff=0.5
+    )
     return f" Did you mean {matches[0]!r}?" if matches else ""

@@ -11,7 +11,7 @@ from typing import IO
 
 from ieql.errors import IeqlError
 
-__all__ = ["locked"]
+__all__ = ["locked", "not_through_links"]
 
 NAME = ".lock"
 
@@ -35,7 +35,8 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
 def _taken(path: Path) -> IO[bytes]:
     while True:
         try:
-            file = open(path, "ab")  # noqa: SIM115 - it stays open as long as the lock is held
+            # It stays open as long as the lock is held, and is never a link to another file.
+            file = open(path, "ab", opener=not_through_links)  # noqa: SIM115
         except OSError as error:
             raise IeqlError(
                 f"Cannot write the run folder {str(path.parent)!r}: {error.strerror or error}; "
@@ -58,6 +59,11 @@ def _taken(path: Path) -> IO[bytes]:
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 return file
         file.close()  # the last holder took the file away between our two steps
+
+
+def not_through_links(path: str, flags: int) -> int:
+    """An opener: in a folder from elsewhere a name may be a link to any file of the user's."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _lock(file: IO[bytes]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ieql.data import declared_inputs
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
+from ieql.json_file import MAX_NAME
 from ieql.prior import Prior
 from ieql.selection import CRITERIA, Candidate
 from ieql.units import Unit
@@ -33,6 +34,8 @@ KEPT_PARAMETERS = (
     "n_jobs",
     "progress",
 )
+MAX_WRITTEN = 50_000_000
+"""Characters of all equations of a model with all their parts, about."""
 ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
 
 
@@ -94,9 +97,10 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
     if not isinstance(form, Mapping) or form.get("kind") != "ieql model":
         raise IeqlError(f"{where!r} is not a saved model: it was not written by save().")
     if form.get("format") != FORMAT:
+        found = repr(form.get("format"))[:20]
         raise IeqlError(
-            f"{where!r} has the format {form.get('format')!r}, but this version of ieql reads "
-            f"format {FORMAT}; install a newer version."
+            f"{where!r} has the format {found}, but this version of ieql reads format {FORMAT}; "
+            "install a newer version."
         )
     try:
         stored = form["prior"]
@@ -134,7 +138,7 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
             hint = " It was learned with units of your own: hand their prior to load()."
         raise IeqlError(f"{where!r} cannot be read: {error}{hint}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise IeqlError(f"{where!r} is not a whole saved model: {error!r}.") from None
+        raise IeqlError(f"{where!r} is not a whole saved model: {repr(error)[:200]}.") from None
     return model
 
 
@@ -163,6 +167,17 @@ def _check(model: IEQLRegressor) -> None:
         raise IeqlError("its domain does not fit the inputs.")
     if model.criterion_ not in CRITERIA or any("validation" not in e for e in model.mean_errors_):
         raise IeqlError("what it was selected by is unknown.")
+    if len(set(model.feature_names_)) < len(model.feature_names_):
+        raise IeqlError("two of its inputs have the same name.")
+    if any(len(name) > MAX_NAME for name in model.target_names_):
+        raise IeqlError(f"the name of a target is longer than {MAX_NAME} characters.")
+    candidates = [c for front in model.fronts_ for c in front]
+    numbers = [*model.largest_complexities_, *(c.complexity for c in candidates)]
+    numbers += [bound for pair in model.domain_.values() for bound in pair]
+    if not all(map(math.isfinite, numbers)) or min(model.n_rows_) < 0 or model.n_trainings_ < 0:
+        raise IeqlError("it holds a number that cannot be.")
+    if sum(c.expression.written_size for c in candidates) > MAX_WRITTEN:
+        raise IeqlError("its equations are too long to be written out.")
     for front, chosen in zip(model.fronts_, model.selected_, strict=True):
         if not 0 <= chosen < len(front):
             raise IeqlError("the selected equation is not on the front.")

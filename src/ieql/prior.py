@@ -21,9 +21,12 @@ from typing import Any, NoReturn
 from ieql.errors import IeqlError, nearest
 from ieql.units import UNITS, Unit, unit
 
-__all__ = ["PRESETS", "Prior"]
+__all__ = ["PRESETS", "Prior", "parse_yaml"]
 
-MAX_FILE_BYTES = 1_000_000
+MAX_FILE_BYTES = 200_000
+"""PyYAML reads about 100 kB in a second."""
+MAX_SCALAR = 10_000
+"""Characters of one name or number: of a longer one PyYAML makes a huge integer, and slowly."""
 KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
 RULES = ("not_in", "only_in")
 
@@ -246,7 +249,9 @@ class Prior:
             with path.open("rb") as file:
                 content = file.read(MAX_FILE_BYTES + 1)
             if len(content) > MAX_FILE_BYTES:
-                raise IeqlError(f"The prior file {name} is larger than 1 MB; is it the right file?")
+                raise IeqlError(
+                    f"The prior file {name} is larger than 200 kB; is it the right file?"
+                )
             text = content.decode("utf-8-sig")
         except OSError as error:
             raise IeqlError(f"The prior file {name} cannot be read: {error.strerror}.") from error
@@ -260,7 +265,7 @@ class Prior:
     @classmethod
     def from_yaml(cls, text: str) -> Prior:
         """Read a prior from YAML text; see `from_dict` for the keys."""
-        return cls.from_dict(_parse_yaml(text))
+        return cls.from_dict(parse_yaml(text))
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any]) -> Prior:
@@ -331,11 +336,31 @@ class Prior:
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 
 
-def _parse_yaml(text: str) -> Any:
-    """Return the content of YAML text; a key written twice is refused, not silently overruled."""
+def parse_yaml(text: str) -> Any:
+    """Return the content of YAML text; a key written twice is refused, not silently overruled.
+
+    The text may come from anyone: it makes plain values only, and not too many of them.
+    """
     import yaml
 
+    if len(text) > MAX_FILE_BYTES:
+        raise IeqlError(f"The text is longer than {MAX_FILE_BYTES:,} characters.")
+
     class Loader(yaml.SafeLoader):
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            # Merges of merges multiply: a few lines of them would fill the memory.
+            if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+                raise IeqlError("Merging mappings with '<<' is not supported; write them out.")
+            super().flatten_mapping(node)
+
+        def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+            if len(node.value) > MAX_SCALAR:
+                raise IeqlError(
+                    f"{_show(node.value)} in line {node.start_mark.line + 1} is longer than "
+                    f"{MAX_SCALAR:,} characters."
+                )
+            return super().construct_scalar(node)
+
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             _refuse_duplicates(keys, "YAML keys")

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ieql.data import Dataset, Domain, declared_inputs
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, OutsideDomainWarning, nearest
+from ieql.json_file import read_json
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.report.methods import ReportMethods
@@ -601,12 +602,12 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             Needed if the model uses units of your own, which a file cannot hold.
         """
         try:
-            form = json.loads(Path(path).read_text(encoding="utf-8"))
+            form = read_json(path)
         except FileNotFoundError:
             raise IeqlError(f"There is no file {str(path)!r}.") from None
         except OSError as error:
             raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise IeqlError(f"{str(path)!r} is not a saved model: {error}.") from None
         from ieql.model_file import from_form
 

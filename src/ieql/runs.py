@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ieql.errors import IeqlError
+from ieql.json_file import parse_json, read_bytes, read_json
+from ieql.lock import not_through_links
 from ieql.report.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
 RESULTS = (CHECKPOINT, REPORT, EVIDENCE, MODEL, EQUATIONS, FRONT)
 CHANGEABLE = ("max_time", "max_trainings", "n_jobs", "progress", "selection", "run_dir")
 """Settings that may be others when a run goes on: they do not change what it has found."""
-MAX_EVIDENCE_BYTES = 100_000_000
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -129,8 +130,8 @@ class RunFolder:
     def description(self) -> dict[str, Any]:
         """Return what ``run.json`` says: settings, seed, data_sha256, versions, command."""
         try:
-            found = json.loads(self._read(RUN))
-        except (ValueError, RecursionError) as error:
+            found = read_json(self.path / RUN)
+        except ValueError as error:
             raise IeqlError(f"{self.path / RUN} is damaged ({error}); fit again.") from error
         if not isinstance(found, dict):
             raise IeqlError(f"{self.path / RUN} is damaged (it is not a JSON object); fit again.")
@@ -168,7 +169,7 @@ class RunFolder:
         """
         line = (_to_json(record) + "\n").encode()
         try:
-            with open(self.path / FRONT, "a+b") as file:
+            with open(self.path / FRONT, "a+b", opener=not_through_links) as file:
                 _drop_unfinished_line(file)
                 file.write(line)
                 file.flush()
@@ -182,10 +183,14 @@ class RunFolder:
         if not path.exists():
             return []
         records = []
-        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+        try:
+            lines = read_bytes(path).split(b"\n")[:-1]
+        except ValueError as error:
+            raise IeqlError(f"{path} is damaged ({error}); delete it to go on.") from error
+        for number, line in enumerate(lines, start=1):
             try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
+                record = parse_json(line)
+            except ValueError:
                 record = None
             if not isinstance(record, dict):
                 raise IeqlError(
@@ -208,8 +213,8 @@ class RunFolder:
         if not (self.path / CHECKPOINT).is_file():
             return None
         try:
-            return json.loads(self._read(CHECKPOINT))
-        except (ValueError, RecursionError) as error:
+            return read_json(self.path / CHECKPOINT)
+        except ValueError as error:
             raise IeqlError(
                 f"{self.path / CHECKPOINT} is damaged ({error}); delete that file to start "
                 "the search anew in this folder."
@@ -242,11 +247,9 @@ class RunFolder:
         path = self.path / EVIDENCE
         if not path.is_file():
             return None
-        if path.stat().st_size > MAX_EVIDENCE_BYTES:
-            raise IeqlError(f"{path} is too large to be the evidence of a fit; fit again.")
         try:
-            form = json.loads(self._read(EVIDENCE))
-        except (ValueError, RecursionError) as error:
+            form = read_json(path)
+        except ValueError as error:
             raise IeqlError(f"{path} is damaged ({error}); fit again.") from error
         return Evidence.from_form(form, str(path))
 
@@ -260,17 +263,12 @@ class RunFolder:
             )
         return path
 
-    def _read(self, name: str) -> str:
-        return (self.path / name).read_text(encoding="utf-8")
-
     def _write(self, name: str, text: str) -> None:
         """Write a file whole or not at all: a reader never sees half of it."""
         try:
             write_whole(self.path / name, text)
         except OSError as error:
             raise self._not_writable(error) from error
-        finally:
-            temporary.unlink(missing_ok=True)  # also after Ctrl-C
 
     def _refuse_foreign_files(self) -> None:
         for name in RESULTS:
@@ -292,15 +290,15 @@ def write_whole(path: Path, text: str) -> None:
     # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
+        temporary.unlink(missing_ok=True)  # never through a link that lies there
+        with open(temporary, "x", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
+    finally:  # also after Ctrl-C
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise
 
 
 def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> str:

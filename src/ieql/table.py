@@ -71,6 +71,11 @@ def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise IeqlError(f"Cannot read {str(path)!r}: {reason}.") from error
     except csv.Error as error:
         raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
+    except UnicodeError as error:  # UTF-8 and Latin-1 never get here
+        raise IeqlError(
+            f"{str(path)!r} begins like UTF-16 or UTF-32 text but goes on otherwise; it may be cut "
+            "short: save it again as UTF-8."
+        ) from error
     return frame
 
 
@@ -80,6 +85,9 @@ def _encoding(path: Path) -> str:
     encoding = "utf-8-sig"
     with path.open("rb") as file:
         head = file.read(1 << 16)
+        # First the longer marks: that of UTF-32 begins like that of UTF-16.
+        if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return "utf-32"
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
         if b"\0" in head:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
+from ieql.json_file import MAX_NAME
 from ieql.units import Interval, Unit, unit
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ __all__ = ["Expression", "Node", "Sum"]
 Array = NDArray[np.float64]
 ROWS_AT_ONCE = 65_536
 MAX_NODES = 10_000
+MAX_WRITTEN = 10_000_000
+"""Characters of all units' texts: units shared again and again make short files of endless ones."""
+LONGEST_NUMBER = 24
 
 
 class Sum(NamedTuple):
@@ -133,6 +137,8 @@ class Expression:
         """Rebuild from `to_dict`; a form that is not a valid graph is refused."""
         try:
             names = tuple(str(n) for n in form["names"])
+            if any(len(n) > MAX_NAME for n in names):
+                raise IeqlError(f"The name of an input is longer than {MAX_NAME} characters.")
             if len(form["nodes"]) > MAX_NODES:
                 raise IeqlError(f"The expression has more than {MAX_NODES} units.")
             nodes = []
@@ -145,8 +151,12 @@ class Expression:
         except IeqlError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise IeqlError(f"This is not the stored form of an expression: {error}.") from error
-        return cls(names, tuple(nodes), outputs)
+            reason = str(error)[:200]
+            raise IeqlError(f"This is not the stored form of an expression: {reason}.") from error
+        result = cls(names, tuple(nodes), outputs)
+        if result.written_size > MAX_WRITTEN:
+            raise IeqlError("The stored expression is too long to be written out.")
+        return result
 
     # --- facts ---------------------------------------------------------------------------------
 
@@ -174,6 +184,19 @@ class Expression:
         for node in self.nodes:
             levels.append(1 + max((levels[i] for a in node.args for i in a.sources), default=0))
         return max(levels, default=0)
+
+    @cached_property
+    def written_size(self) -> int:
+        """About how many characters the texts of all units take together; rather too many."""
+        sizes = [len(name) for name in self.names]
+
+        def size(s: Sum) -> int:
+            return LONGEST_NUMBER + sum(sizes[i] + LONGEST_NUMBER for i in s.sources)
+
+        for node in self.nodes:
+            # Not more than it takes to be refused: the true number may have thousands of digits.
+            sizes.append(min(sum(map(size, node.args)) + len(node.unit.name), 2 * MAX_WRITTEN))
+        return sum(sizes) + sum(map(size, self.outputs))
 
     @property
     def inputs_used(self) -> tuple[str, ...]:
@@ -328,6 +351,12 @@ class Expression:
 
     def to_sympy(self, output: int = 0) -> Any:
         """SymPy form with one symbol per input, named as in the data."""
+        try:
+            return self._to_sympy(output)
+        except RecursionError:
+            raise IeqlError("The equation is nested too deeply for SymPy.") from None
+
+    def _to_sympy(self, output: int) -> Any:
         import sympy
 
         values: list[Any] = [sympy.Symbol(n, real=True) for n in self.names]

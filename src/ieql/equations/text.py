@@ -22,6 +22,8 @@ __all__ = ["parse", "write"]
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 100
 MAX_POWER = 64
+LONGEST_SHOWN = 300
+"""Characters of a name in a message."""
 DIVIDES_BY_ZERO = "The equation divides by zero."
 WORD = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
@@ -159,9 +161,8 @@ class _Parser:
     def fail(self, wanted: str) -> IeqlError:
         if self.more():
             _, value, at = self.tokens[self.position]
-            return IeqlError(
-                f"Expected {wanted} but found {value!r} at character {at + 1} of the equation."
-            )
+            found = f"{_short(value)} at character {at + 1}"
+            return IeqlError(f"Expected {wanted} but found {found} of the equation.")
         return IeqlError(f"Expected {wanted} but the equation ends there.")
 
     def whole(self) -> Sum:
@@ -277,7 +278,7 @@ class _Parser:
 
     def call(self, name: str) -> Sum:
         if name not in self.units:
-            raise IeqlError(f"There is no unit {name!r}.{nearest(name, self.units)}")
+            raise IeqlError(f"There is no unit {_short(name)}.{nearest(name, self.units)}")
         self.position += 1
         args = [self.sum()]
         while self.take(","):
@@ -292,8 +293,12 @@ class _Parser:
 
     def name(self, name: str) -> Sum:
         if name not in self.indices:
-            raise IeqlError(f"There is no input {name!r}.{nearest(name, self.indices)}")
+            raise IeqlError(f"There is no input {_short(name)}.{nearest(name, self.indices)}")
         return self.builder.input(self.indices[name])
+
+
+def _short(word: str) -> str:
+    return repr(word if len(word) <= LONGEST_SHOWN else word[:LONGEST_SHOWN] + "…")
 
 
 def _finite(s: Sum) -> Sum:

@@ -7,6 +7,8 @@ import keyword
 import re
 from typing import Any
 
+from ieql.errors import IeqlError
+
 __all__ = ["sympy_text"]
 
 
@@ -30,6 +32,13 @@ def sympy_text(form: Any, digits: int | None = None) -> str:
     >>> print(sympy_text(0.1 * sympy.Symbol("x") ** 2))
     0.1*x**2
     """
+    try:
+        return _text(form, digits)
+    except RecursionError:
+        raise IeqlError("The equation is nested too deeply for SymPy.") from None
+
+
+def _text(form: Any, digits: int | None) -> str:
     import sympy
     from sympy.printing.str import StrPrinter
 

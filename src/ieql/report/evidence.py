@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
+from ieql.json_file import MAX_NAME
 
 __all__ = ["DATA", "EXTRAPOLATION", "Column", "Evidence"]
 
@@ -29,7 +30,6 @@ MAX_VALUES = 400_000
 """Numbers in the sample, at most: a table of a thousand columns gets fewer rows."""
 MIN_SAMPLE = 50
 MAX_COLUMNS = 20_000
-MAX_NAME = 10_000
 """What is larger than these was not written by ieql; it is refused before memory is spent."""
 
 

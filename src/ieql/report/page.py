@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 from importlib import resources
 from typing import Any
@@ -55,6 +56,7 @@ def page(findings: Findings) -> str:
     return text
 
 
+@functools.cache  # to compile it takes longer than to fill it in
 def _template() -> Any:
     import jinja2
 

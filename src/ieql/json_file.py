@@ -1,0 +1,48 @@
+"""JSON from files that anyone may have written: read within limits of size, number and depth."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+__all__ = ["MAX_NAME", "parse_json", "read_bytes", "read_json"]
+
+MAX_BYTES = 100_000_000
+MAX_NAME = 10_000
+"""Characters of a column's name that can be kept; no table has longer ones."""
+MAX_VALUES = 5_000_000
+"""Each takes up to about a hundred bytes of memory: a file of brackets alone holds many."""
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Return what a JSON file holds.
+
+    Raises
+    ------
+    ValueError
+        With the reason: it is too large, nested too deeply, or not JSON.
+    OSError
+        If the file cannot be read.
+    """
+    return parse_json(read_bytes(path))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file; a `ValueError` says it if there is too much of it."""
+    with open(path, "rb") as file:
+        content = b"" if os.fstat(file.fileno()).st_size > MAX_BYTES else file.read(MAX_BYTES + 1)
+        if file.read(1):  # not the size that the system tells: a device has none
+            raise ValueError(f"it is larger than {MAX_BYTES // 1_000_000} MB")
+    return content
+
+
+def parse_json(content: bytes) -> Any:
+    """Return what JSON text holds; the errors are those of `read_json`."""
+    # Whatever the text is, it holds at most so many values, and one more.
+    if sum(content.count(mark) for mark in (b",", b"[", b"{")) > MAX_VALUES:
+        raise ValueError(f"it holds more than {MAX_VALUES:,} values")
+    try:
+        return json.loads(content.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
