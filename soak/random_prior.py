@@ -104,8 +104,10 @@ def _valid(rng: Random) -> Any:
         prior["preset"] = rng.choice(["plain", "motor", "paper"])
     if rng.random() < 0.6:
         names = rng.sample(["input", *UNITS], rng.randint(0, 6))
-        cost = rng.choice([lambda: rng.randint(1, 9), lambda: 10.0 ** rng.uniform(-9, 9)])
-        prior["costs"] = {name: cost() for name in names}
+        is_usual = rng.random() < 0.5
+        prior["costs"] = {
+            name: rng.randint(1, 9) if is_usual else 10.0 ** rng.uniform(-9, 9) for name in names
+        }
     if rng.random() < 0.5:
         pairs = {_pair(rng) for _ in range(rng.randint(0, 30))}
         prior["prohibit"] = sorted(pairs)

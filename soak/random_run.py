@@ -35,7 +35,9 @@ def spoil_run(rng: Random, run: Path) -> None:
 
 def _spoilt(rng: Random, form: Any) -> Any:
     """The same with another value, or without one, or with one twice, at a random depth."""
-    holder, key, value = None, None, form
+    holder: Any = None
+    key: Any = None
+    value = form
     while isinstance(value, dict | list) and value and (holder is None or rng.random() < 0.75):
         holder = value
         key = rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
