@@ -45,7 +45,6 @@ class HangError(BaseException):
 @contextlib.contextmanager
 def watchdog(seconds: float = PATIENCE) -> Iterator[None]:
     """Raise `HangError` in the main thread after so many seconds."""
-
     start, cpu = time.perf_counter(), time.process_time()
 
     def bark(*_: object) -> None:

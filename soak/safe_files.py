@@ -36,8 +36,8 @@ else:
 MODEL = "from ieql import IEQLRegressor; IEQLRegressor.load(sys.argv[1])"
 PRIOR = "from ieql import Prior; Prior.of(sys.argv[1])"
 TEXT = (
-    "from ieql.equations.expression import Expression; "
-    "Expression.parse(open(sys.argv[1]).read(), ['x'])"
+    "from pathlib import Path; from ieql.equations.expression import Expression; "
+    "Expression.parse(Path(sys.argv[1]).read_text(), ['x'])"
 )
 RUN = (
     "import os; from ieql.runs import RunFolder; folder = RunFolder(os.path.dirname(sys.argv[1])); "
