@@ -132,13 +132,14 @@ def test_a_domain_file_is_read_with_the_same_care(tmp_path):
     assert "is not a YAML file" in result.stderr
 
 
-def shared(n, unit="mul"):
-    """Each unit takes the one before as often as it has arguments."""
-    sums = [[[0.5, [k], [1.0]]] * UNITS[unit].arity for k in range(n)]
+def shared(n, unit="mul", names=("x",)):
+    """Each unit takes the one before, the first the last input, as often as it has arguments."""
+    first = len(names) - 1
+    sums = [[[0.5, [first + k], [1.0]]] * UNITS[unit].arity for k in range(n)]
     return {
-        "names": ["x"],
+        "names": list(names),
         "nodes": [[unit, args] for args in sums],
-        "outputs": [[0.0, [n], [1.0]]],
+        "outputs": [[0.0, [first + n], [1.0]]],
     }
 
 
@@ -157,9 +158,8 @@ def test_equations_too_long_to_be_written_are_not_read():
 
 def test_nor_are_models_of_very_many_of_them(run):
     form = json.loads((run / "model.json").read_text())
-    expression = shared(13) | {"names": form["features"]}
-    expression["outputs"] = [[0.0, [13 + len(form["features"]) - 1], [1.0]]]
-    form["fronts"][0] = [form["fronts"][0][0] | {"expression": expression}] * 300
+    expression = shared(13, names=form["features"])
+    form["fronts"][0] = [form["fronts"][0][0] | {"expression": expression}] * 100
     form["selected"] = [0]
     (run / "model.json").write_text(json.dumps(form))
     assert "too long to be written out" in ieql("show", run, code=2).stderr
