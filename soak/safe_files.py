@@ -14,14 +14,17 @@ from pathlib import Path
 
 from soak.check import Check, Outcome
 
-__all__ = ["BOMBS", "CHECKS", "opened"]
+__all__ = ["BOMBS", "CHECKS", "laid", "opened"]
 
 MEMORY = 2_000_000_000
 """Bytes of address space, of which the libraries themselves take half."""
-PATIENCE = 120.0
+SECONDS = 60
+"""Of the processor's time: how busy the machine is does not count."""
+PATIENCE = 1_800.0
 OPEN = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))
+resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
 from ieql.errors import IeqlError
 try:
     {code}
@@ -33,8 +36,8 @@ else:
 MODEL = "from ieql import IEQLRegressor; IEQLRegressor.load(sys.argv[1])"
 PRIOR = "from ieql import Prior; Prior.of(sys.argv[1])"
 TEXT = (
-    "from ieql.equations.expression import Expression; "
-    "Expression.parse(open(sys.argv[1]).read(), ['x'])"
+    "from pathlib import Path; from ieql.equations.expression import Expression; "
+    "Expression.parse(Path(sys.argv[1]).read_text(), ['x'])"
 )
 RUN = (
     "import os; from ieql.runs import RunFolder; folder = RunFolder(os.path.dirname(sys.argv[1])); "
@@ -145,17 +148,29 @@ BOMBS: dict[str, tuple[str, str, Callable[[float], list[str]]]] = {
 }
 
 
-def opened(name: str, size: float, folder: Path) -> str:
-    """Write a bomb and open it; returns what is wrong, or nothing if it was refused in time."""
-    file, code, parts = BOMBS[name]
+def laid(name: str, size: float, folder: Path) -> Path:
+    """Write a bomb into a folder that looks like a run's; returns the file."""
+    file, _, parts = BOMBS[name]
     path = folder / file
     (folder / "run.json").write_text("{}", encoding="utf-8")
     with path.open("w", encoding="utf-8") as out:
         for part in parts(size):
             out.write(part)
+    return path
+
+
+def opened(name: str, size: float, folder: Path) -> str:
+    """Write a bomb and open it; returns what is wrong, or nothing if it was refused in time."""
+    _, code, _ = BOMBS[name]
+    path = laid(name, size, folder)
     try:
         result = subprocess.run(
-            [sys.executable, "-c", OPEN.format(memory=MEMORY, code=code), str(path)],
+            [
+                sys.executable,
+                "-c",
+                OPEN.format(memory=MEMORY, seconds=SECONDS, code=code),
+                str(path),
+            ],
             capture_output=True,
             text=True,
             timeout=PATIENCE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 from importlib import resources
 from typing import Any
 
@@ -25,6 +26,8 @@ CRITERIA = {
     "V_int-S": "the least sum of squared validation error and complexity, each scaled to [0, 1]",
     "V_int&ex": "the least error inside and outside the data",
 }
+NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\ud800-\\udfff\\ufffe\\uffff]")
+"""Characters that HTML does not know, and halves of such that cannot be written to a file."""
 MAX_COLUMNS = 200
 """Columns listed in the summary of the data, at most."""
 
@@ -53,7 +56,7 @@ def page(findings: Findings) -> str:
         run=_run(findings),
         number=number,
     )
-    return text
+    return NO_TEXT.sub("\ufffd", text)
 
 
 @functools.cache  # to compile it takes longer than to fill it in
