@@ -60,9 +60,10 @@ def test_the_work_of_a_killed_process_is_done_by_a_new_one(tmp_path):
 @linux_only
 def test_what_kills_every_process_is_at_last_run_here():
     jobs = [(k, die_elsewhere, (os.getpid(), k)) for k in range(3)]
-    with pytest.warns(UserWarning, match="in this process, one by one"):
+    with pytest.warns(UserWarning, match="killed") as said:
         found = dict(in_parallel(jobs, 2))
     assert found == {0: 0, 1: 1, 2: 4}
+    assert ["one by one" in str(warning.message) for warning in said] == [False, True]
 
 
 @linux_only
