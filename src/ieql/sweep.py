@@ -15,7 +15,7 @@ import numpy as np
 
 from ieql.equations.program import compile_kernels
 from ieql.parallel import in_parallel, n_processes
-from ieql.search import Budget, Result, first_result
+from ieql.search import STARTING, Budget, Result, first_result
 from ieql.selection import Candidate
 from ieql.training.paper import Model, PaperSettings, Trainer
 from ieql.training.task import Task
@@ -87,6 +87,8 @@ def sweep(
     if compile_kernels("ieql.training.steps"):
         start = time.time()
     deadline = budget.deadline(start)
+    if deadline - time.time() < STARTING:
+        n_jobs = 1
     result = resumed or first_result(tasks)
     result.n_processes = n_jobs
     finds = result.finds
