@@ -119,6 +119,11 @@ class Program:
         assert isinstance(found, dict)
         return found
 
+    def abandoned(self, why: str) -> str:
+        """End the program and all its processes at once; gives back why."""
+        self.signal_all(signal.SIGKILL)
+        return f"{why}: {self.end()[2][-600:]}"
+
     def signal_all(self, number: int) -> None:
         """Send a signal to the program and all its processes, as a terminal does."""
         with contextlib.suppress(ProcessLookupError):
