@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +61,32 @@ def test_a_failing_compiler_is_left_to_the_import(monkeypatch):
     program._compile_elsewhere(["no.such.module"])
     monkeypatch.setattr(sys, "executable", "no/such/python")
     program._compile_elsewhere(["no.such.module"])
+
+
+def test_a_package_that_cannot_be_written_has_its_kernels_in_the_home_folder(
+    tmp_path, monkeypatch, capsys
+):
+    # Found by looking only beside the sources: every process of such an installation said that it
+    # compiles, and started another one for it, though numba had the code in the home folder.
+    package = Path(program.__file__).parents[1]
+    kept = tmp_path / "numba" / "equations_1"
+    kept.mkdir(parents=True)
+    (kept / "steps.epoch-1.py311.nbi").touch()
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(program, "_is_writable", lambda folder: package not in folder.parents)
+    monkeypatch.delitem(sys.modules, "ieql.training.steps", raising=False)
+    monkeypatch.setattr(program, "import_module", lambda module: None)
+    assert not program.compile_kernels("ieql.training.steps")
+    assert capsys.readouterr().err == ""
+
+
+def test_where_nothing_can_be_kept_nothing_is_compiled_for_later(tmp_path, monkeypatch):
+    compiled = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(program, "_is_writable", lambda folder: False)
+    monkeypatch.delitem(sys.modules, "ieql.training.steps", raising=False)
+    monkeypatch.setattr(program, "import_module", lambda module: None)
+    monkeypatch.setattr(program, "_compile_elsewhere", compiled.extend)
+    assert program.compile_kernels("ieql.training.steps")
+    assert compiled == []

@@ -40,20 +40,37 @@ def compile_kernels(*modules: str) -> bool:
     The compiled code is kept beside the sources, where other processes find it. Compiling takes
     some twenty seconds, about which a first user deserves a word: it goes to the error stream.
     """
-    package = Path(__file__).parents[1]
     missing = []
     for module in modules:
         _, part, name = module.split(".")
-        beside = package / part / "__pycache__"
-        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or beside)
+        folder = _cache_folder(part)
         if module not in sys.modules and not any(folder.rglob(f"{name}.*.nbi")):
-            missing.append(module)
+            missing.append((module, folder))
     if missing:
         print("Compiling the kernels, once; this takes about 20 seconds.", file=sys.stderr)
-        _compile_elsewhere(missing)
+        _compile_elsewhere([module for module, folder in missing if _is_writable(folder)])
     for module in modules:
         import_module(module)
     return bool(missing)
+
+
+def _cache_folder(part: str) -> Path:
+    """Where numba keeps the compiled code of a folder of the package."""
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    beside = Path(__file__).parents[1] / part / "__pycache__"
+    if _is_writable(beside):
+        return beside
+    from numba.misc.appdirs import AppDirs
+
+    places: Any = AppDirs  # numba has no types
+    return Path(places(appname="numba", appauthor=False).user_cache_dir)
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether a folder, or the place where it would be made, can be written to."""
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    return os.access(existing, os.W_OK)
 
 
 def _compile_elsewhere(modules: Sequence[str]) -> None:
@@ -63,8 +80,8 @@ def _compile_elsewhere(modules: Sequence[str]) -> None:
     are bound to copies of a kernel's parts that were optimised apart): in single precision, sums
     differ in the seventh digit from those of every process that reads the stored code.
     """
-    if getattr(sys, "frozen", False) or not sys.executable:
-        return  # no interpreter of its own: the modules are compiled where they are imported
+    if not modules or getattr(sys, "frozen", False) or not sys.executable:
+        return  # nowhere to store it, or no interpreter of its own: the import compiles, here
     program = (
         "import importlib, json, sys; modules, sys.path[:] = json.loads(sys.argv[1]);"
         "[importlib.import_module(m) for m in modules]"
