@@ -45,7 +45,8 @@ def engine_file(tmp_path, monkeypatch):
 # --- each experiment -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+# The figures of the method have a file of tests of their own.
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "method_figures"])
 def test_each_experiment_runs_once_and_its_section_holds_its_numbers(
     name, tmp_path, engine_file, capsys
 ):
