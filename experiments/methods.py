@@ -185,7 +185,7 @@ def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
     if model.interrupted_:
         raise KeyboardInterrupt  # what an interrupted fit found is not the result of a run
     front = model.fronts_[0]
-    settings = {k: v for k, v in options.items() if k not in ("domain", "selection")}
+    settings = {k: v for k, v in options.items() if k not in ("domain", "selection", "run_dir")}
     return {
         "front": _front(front, problem),
         "selected": _selected(

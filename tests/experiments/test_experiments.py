@@ -167,6 +167,14 @@ def test_the_prior_is_followed_if_every_run_has_only_the_cheaper_unit(ratio, cos
     assert ambiguity.follows(row) is good
 
 
+def test_without_factors_the_number_of_parameters_counts_and_then_the_error():
+    texts = {"3.7": 0.3, "4 - x1**2": 0.0103, "8*cos(0.5*x1) - 4": 0.01, "x1 + cos(x1**2)": 0.01}
+    found = ambiguity.without_factors(
+        [{"equation": t, "rmse_train": e, "rmse_validation": e} for t, e in texts.items()]
+    )
+    assert found == {"equation": "8*cos(0.5*x1) - 4", "units": {"cos": 1}, "among": 4}
+
+
 def test_the_ratios_are_the_nineteen_of_the_paper():
     assert len(ambiguity.RATIOS) == 19
     assert {str(r) for r in ambiguity.RATIOS} == set(AMBIGUITY_COS)
