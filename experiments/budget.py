@@ -88,7 +88,7 @@ BUDGETS = {
         eqldiv_batch=100,
         eqldiv_rate=4e-3,
         eqldiv_strengths=13,
-        gp_rows=500,
+        gp_rows=1000,
     ),
     "full": Budget(
         name="full",

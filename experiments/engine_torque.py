@@ -206,5 +206,7 @@ DIFFERENCES = """What differs from the paper, and why:
   which an equation of 79 parameters made, less exact than the paper's on its own.
 - V_int-S normalises by the most complex equation that was met. The paper's sweep meets equations of
   hundreds of parameters, ours does not; the selected equations are smaller accordingly.
+- The Gaussian process learns from as many rows as its budget says, the paper's from all; EQL÷ has
+  far fewer epochs than the paper's and is not sparse yet.
 - The printed equation is one learned from the measurements; learning it back is a different task
   from learning the engine."""

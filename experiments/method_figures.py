@@ -47,6 +47,8 @@ GRID = 81
 GATE_SAMPLES = 10_000
 SWEEP_ROWS = 3000
 """Rows for the paper's training, of which an epoch takes as long as it has rows."""
+CLEARLY = 1.5
+"""A validation error so many times another one is not at the level of the noise."""
 PRINTED_DENSITIES = {
     0.0101989898989899: (2.85074098308389, 0.976122080635324),
     0.202079797979798: (0.844044853224415, 0.648065722444212),
@@ -373,8 +375,7 @@ def _selection(budget: Budget) -> Part:
     front = _front(model, "fast search")
     models = _front(sweep, "the paper's training")
     chosen = model.selected_[0]
-    simpler = [r for r in front if r["complexity"] < front[chosen]["complexity"]]
-    too_simple = min(simpler or front[:1], key=lambda row: row["rmse_validation"])
+    too_simple = _too_simple(front, chosen)
     return {
         "noise": problem.noise,
         "rows": len(problem.X.iloc[: budget.rows]),
@@ -399,6 +400,18 @@ def _selection(budget: Budget) -> Part:
         },
         "paper": PRINTED_SELECTION,
     }
+
+
+def _too_simple(front: Sequence[dict[str, Any]], chosen: int) -> dict[str, Any]:
+    """The most exact equation that is simpler than the chosen one and clearly less exact."""
+    best = front[chosen]
+    simpler = [
+        row
+        for row in front
+        if row["complexity"] < best["complexity"]
+        and row["rmse_validation"] > CLEARLY * best["rmse_validation"]
+    ]
+    return min(simpler or front[:1], key=lambda row: float(row["rmse_validation"]))
 
 
 def _fitted(

@@ -256,9 +256,10 @@ def _gp(problem: Problem, seed: int, budget: Budget) -> Result:
 
     n, d = problem.X.shape
     rows = np.random.default_rng(seed).permutation(n)[: budget.gp_rows]
-    kernel = ConstantKernel(10.0, (1e-3, 1e6)) * RBF(np.ones(d), (0.01, 1e3))
-    kernel += WhiteKernel(1e-2, (1e-10, 1.0))
-    model = _scaled(GaussianProcessRegressor(kernel, random_state=seed))
+    kernel = ConstantKernel(1.0, (1e-3, 1e6)) * RBF(np.ones(d), (0.01, 1e3))
+    kernel += WhiteKernel(0.1, (1e-10, 1.0))
+    regressor = GaussianProcessRegressor(kernel, n_restarts_optimizer=1, random_state=seed)
+    model = _scaled(regressor)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # an input without influence
         model.fit(problem.X.iloc[rows], problem.y.iloc[rows])

@@ -168,3 +168,15 @@ def test_the_section_has_the_numbers_of_the_store(store):
     assert "| 12345 | 79 |" in text
     assert "0.988" in text
     assert "not finite" in text
+
+
+def test_too_simple_is_what_misses_the_noise_not_another_form_of_the_selected():
+    # On S0 the front once held the truth below a longer form of it, which was selected.
+    front = [
+        {"complexity": 0, "rmse_validation": 1.0},
+        {"complexity": 4, "rmse_validation": 0.21},
+        {"complexity": 5, "rmse_validation": 0.0099},
+        {"complexity": 6, "rmse_validation": 0.0098},
+    ]
+    assert method_figures._too_simple(front, 3) == front[1]
+    assert method_figures._too_simple(front, 0) == front[0]
