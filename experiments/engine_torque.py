@@ -120,16 +120,18 @@ def _figure(store: Store) -> Any:
     draw_pareto(left, front, selected, "torque [Nm]")
     left.axvline(front[exact].complexity, color="0.4", linestyle=":", linewidth=1)
     X, y = problem.X_test.to_numpy(), problem.y_test.to_numpy()
-    bins = np.linspace(-10.5, 10.5, 22)
+    residuals = {k: y - front[k].expression.evaluate(X)[:, 0] for k in (selected, exact)}
+    end = float(np.quantile(np.abs(residuals[selected]), 0.99))
+    bins = np.linspace(-end, end, 26)
     for k, style, name in (
         (selected, {"histtype": "stepfilled", "color": "#0f766e", "alpha": 0.6}, "selected"),
         (exact, {"histtype": "step", "color": "#c2570c", "linewidth": 2}, "most exact"),
     ):
-        residual = y - front[k].expression.evaluate(X)[:, 0]
         label = f"{name}: {front[k].n_parameters} parameters"
-        right.hist(np.clip(residual, -10.4, 10.4), bins, label=label, **style)
+        right.hist(np.clip(residuals[k], -end, end), bins, label=label, **style)
     right.set_xlabel("residual of the torque on test rows [Nm]")
     right.set_ylabel("rows")
+    right.margins(y=0.25)
     right.legend(frameon=False)
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)

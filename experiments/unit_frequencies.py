@@ -85,7 +85,8 @@ def _figure(rows: list[dict[str, Any]]) -> Any:
         ax.set_xticks(range(len(UNITS)), UNITS)
         ax.set_title(name, fontsize="medium")
         ax.set_ylabel("share of all units [%]")
-        ax.legend(frameon=False)
+        ax.margins(y=0.25)
+        ax.legend(frameon=False, loc="upper left")
         ax.spines[["top", "right"]].set_visible(False)
     return figure
 
