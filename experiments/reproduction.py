@@ -26,7 +26,7 @@ Every table and figure of *Informed Equation Learning*, with its baselines, besi
 numbers. Every number below is read from a file in `experiments/results`, which one command writes:
 
 ```
-make paper                                     # everything, budget quick: 90 minutes on 2 cores
+make paper                                     # everything, budget quick: within 90 minutes on 2 cores
 python -m experiments ambiguity                # one experiment
 python -m experiments all --budget full        # five runs of everything: a day or more
 ```
@@ -56,7 +56,11 @@ def _about(results: Path) -> str:
         about = found["about"]
         machines.add(
             f"{about['machine']}, Python {about['python']}, "
-            + ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+            + ", ".join(
+                f"{k} {v}"
+                for k, v in about["versions"].items()
+                if k != "python" and v != "unknown"  # run from the sources, ieql has no number
+            )
         )
         for part in found["parts"].values():
             spent = budgets.setdefault(part["budget"], [0, 0.0])
