@@ -26,9 +26,9 @@ Every table and figure of *Informed Equation Learning*, with its baselines, besi
 numbers. Every number below is read from a file in `experiments/results`, which one command writes:
 
 ```
-make paper                                     # everything, budget quick: within 90 minutes on 2 cores
-python -m experiments ambiguity                # one experiment
-python -m experiments all --budget full        # five runs of everything: a day or more
+make paper                                # everything, budget quick: within 90 minutes on 2 cores
+python -m experiments ambiguity           # one experiment
+python -m experiments all --budget full   # five runs of everything: a day or more
 ```
 
 Finished parts are not run again, and an interrupted run goes on where it stopped. The baselines
