@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,7 +44,7 @@ def _spoilt(rng: Random, form: Any) -> Any:
         key = rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
         value = value[key]
     if holder is None:
-        return rng.choice(VALUES)
+        return deepcopy(rng.choice(VALUES))
     kind = rng.randrange(8)
     if kind == 0:
         del holder[key]
@@ -54,5 +55,6 @@ def _spoilt(rng: Random, form: Any) -> Any:
     elif kind == 3 and isinstance(value, list):
         value.reverse()
     else:
-        holder[key] = rng.choice(VALUES)
+        # Copies: spoilt again, a value would else come to hold itself.
+        holder[key] = deepcopy(rng.choice(VALUES))
     return form
