@@ -45,7 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     start = time.monotonic()
 
+    said: list[str] = []
+
     def say(text: str) -> None:
+        said.append(text)
         print(f"[{(time.monotonic() - start) / 60:5.1f} min] {text}", flush=True)
 
     names = EXPERIMENTS if options.name == "all" else (options.name,)
@@ -55,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 import_module(f"experiments.{name}").run(
                     Store(options.results, name, say), BUDGETS[options.budget]
                 )
+        if options.name != "report" and not said:
+            say("every part was finished before; with --results and another folder all is run anew")
         if options.name in ("all", "report"):
             from experiments.reproduction import write_page
 

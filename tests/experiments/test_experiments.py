@@ -57,7 +57,8 @@ def test_each_experiment_runs_once_and_its_section_holds_its_numbers(
         assert list((tmp_path / "results").glob(f"*.{kind}"))
 
     assert main(arguments) == 0
-    assert " s)" not in capsys.readouterr().out  # nothing was run again
+    said = capsys.readouterr().out
+    assert " s)" not in said  # nothing was run again
 
     page = tmp_path / "page.md"
     write_page(tmp_path / "results", page)
