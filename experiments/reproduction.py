@@ -25,7 +25,7 @@ TOP = """# The paper, reproduced
 Every table and figure of *Informed Equation Learning*, with its baselines, beside the paper's own
 numbers. Every number below is read from a file in `experiments/results`, which one command writes:
 
-```
+```text
 make paper                                # everything, budget quick: within 90 minutes on 2 cores
 python -m experiments ambiguity           # one experiment
 python -m experiments all --budget full   # five runs of everything: a day or more

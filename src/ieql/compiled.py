@@ -6,6 +6,7 @@ NaN and infinity keep their meaning everywhere, so "nnan" and "ninf" are never a
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import shutil
 import tempfile
@@ -41,6 +42,9 @@ def entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
         return cast(Kernel, decorate(kernel))
 
     def compiled_somehow(kernel: Kernel) -> Kernel:
+        return _interruptible(stored(kernel))
+
+    def stored(kernel: Kernel) -> Kernel:
         # numba refuses to compile where it finds no folder to write to, or a full disk.
         try:
             return compiled(kernel)
@@ -58,6 +62,25 @@ def entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
             settings.CACHE_DIR = before
 
     return compiled_somehow
+
+
+def _interruptible(kernel: Kernel) -> Kernel:
+    """The same kernel, in which a Ctrl-C is a Ctrl-C.
+
+    A signal that comes while a kernel takes or returns its arguments leaves an exception behind
+    that numba does not look at, and Python makes a `SystemError` of it.
+    """
+
+    @functools.wraps(kernel)
+    def call(*args: Any) -> Any:
+        try:
+            return kernel(*args)
+        except SystemError as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
+
+    return cast(Kernel, call)
 
 
 _temporary: str | None = None
