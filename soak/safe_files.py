@@ -138,7 +138,7 @@ BOMBS: dict[str, tuple[str, str, Callable[[float], list[str]]]] = {
     "a run whose front never ends": (
         "front.jsonl",
         RUN,
-        lambda size: ["{}\n" * 1_000_000] * max(1, round(400 * size)),
+        lambda size: ["{}\n" * 1_000_000] * max(40, round(400 * size)),
     ),
     "a run whose checkpoint never ends": (
         "checkpoint.json",
