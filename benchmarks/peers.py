@@ -1,12 +1,14 @@
-"""Other tools on the same data with the same time: Operon and gplearn, from the extra ``bench``.
+"""Other tools on the same data with the same time: Operon, gplearn (extra ``paper``), and PySR.
 
 Each keeps a tenth of the rows back, as we do, and selects from its front by the error there, and by
-that on the extrapolation points too where the suite has them. Both are imported when they are run.
+that on the extrapolation points too where the suite has them. All are imported when they are run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import importlib.util
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -40,11 +42,22 @@ OPERON = {
     "max_evaluations": 1_000_000_000,
     "epsilon": 1e-6,
 }
+PYSR = {
+    "population_size": 1000,
+    "maxsize": 40,
+    "parsimony": 0.0,
+    "binary_operators": ["+", "-", "*", "/"],
+    "annealing": False,
+    "optimizer_iterations": 100,
+}
 GPLEARN = {"population_size": 1000, "tournament_size": 20, "const_range": (-5.0, 5.0)}
 
 
 def missing(name: str) -> str | None:
     """A line saying that the tool is not installed; None if it is."""
+    if name == "pysr":  # to import it starts Julia
+        found = importlib.util.find_spec(name) is not None
+        return None if found else "pysr: not installed (pip install pysr; it needs Julia)"
     module = {"operon": "pyoperon"}.get(name, name)
     try:
         importlib.import_module(module)
@@ -290,7 +303,34 @@ def _execute(program: Any, X: Array) -> Array:
     return np.broadcast_to(np.asarray(program.execute(X), dtype=float), len(X))
 
 
+# --- PySR --------------------------------------------------------------------------------------
+
+
+def _fit_pysr(problem: Problem, data: Data, seed: int, settings: Settings, **changes: Any) -> Fit:
+    """Fit with the settings above, some of them changed; there is no look at a running search."""
+    from pysr import PySRRegressor
+
+    rows = _Rows(data, seed)
+    model = PySRRegressor(
+        **{**PYSR, **changes},
+        timeout_in_seconds=settings.max_time,
+        random_state=seed,
+        procs=settings.n_jobs,
+        progress=False,
+    )
+    start = time.perf_counter()
+    model.fit(rows.X, rows.y, variable_names=list(problem.names))
+    seconds = time.perf_counter() - start
+    found = []
+    for form in model.equations_["sympy_format"]:
+        with contextlib.suppress(IeqlError):  # a constant is not finite
+            found.append(Equation.parse(str(form), problem.names))
+    front, selected = rows.front([*found, rows.mean(problem.names)])
+    return Fit(seconds, front, selected, [(seconds, e) for e in found])
+
+
 PEERS: Mapping[str, Callable[..., Fit]] = {
     "operon": _fit_operon,
     "gplearn": _fit_gplearn,
+    "pysr": _fit_pysr,
 }

@@ -55,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for name in names:
             if name != "report":
-                import_module(f"experiments.{name}").run(
-                    Store(options.results, name, say), BUDGETS[options.budget]
-                )
+                store, budget = Store(options.results, name, say), BUDGETS[options.budget]
+                import_module(f"experiments.{name}").run(store, budget)
+                store.finish(budget)
         if options.name != "report" and not said:
             say("every part was finished before; with --results and another folder all is run anew")
         if options.name in ("all", "report"):
@@ -69,7 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Interrupted; finished parts are kept, the same command goes on.", file=sys.stderr)
         return 130
     except IeqlError as error:
-        print(error, file=sys.stderr)
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"Error: {error}; choose another folder by --results.", file=sys.stderr)
         return 2
     return 0
 

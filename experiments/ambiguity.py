@@ -15,7 +15,7 @@ from typing import Any
 from experiments.budget import Budget
 from experiments.compare import chosen
 from experiments.methods import ieql, of_budget
-from experiments.paper_values import AMBIGUITY_COS
+from experiments.paper_values import AMBIGUITY_SHARES
 from experiments.store import Store
 from experiments.words import number, table
 from ieql import load_problem
@@ -139,7 +139,7 @@ def section(store: Store) -> str:
     good = sum(follows(r) for r in others)
     lines = []
     for r in rows:
-        cos, both = AMBIGUITY_COS[r["ratio"]]
+        cos, both = AMBIGUITY_SHARES[r["ratio"]]
         lines.append(
             [
                 r["ratio"],

@@ -54,7 +54,7 @@ def section(store: Store) -> str:
             name,
             ranged(found[name, "ieql"], "parameters"),
             str(truth_size(name)),
-            f"`{shortest(store, name)}`",
+            f"`{median_equation(store, name)}`",
         ]
         for name in PROBLEMS
         if (name, "ieql") in found
@@ -128,7 +128,7 @@ def truth_size(problem: str) -> int:
     return next(p.n_parameters for p in suite("paper") if p.name == problem)
 
 
-def shortest(store: Store, problem: str) -> str:
+def median_equation(store: Store, problem: str) -> str:
     """The equation of the run whose test error is the median one, as text."""
     picked = [chosen(p, "V_int&ex") for p in store.group(f"{problem}/ieql")]
     picked.sort(key=lambda r: float("inf") if r["rmse_test"] is None else r["rmse_test"])

@@ -26,7 +26,7 @@ from ieql.equations.expression import Expression
 from ieql.problems import Problem
 from ieql.report.figures import draw_pareto
 from ieql.selection import Candidate
-from ieql.table import read_csv
+from ieql.table import read_csv, split_file
 from tables import median
 
 __all__ = ["GENERATED", "METHODS", "REAL", "REAL_METHODS", "run", "section"]
@@ -68,18 +68,19 @@ def data_path() -> Path:
 
 def measured(target: str, seed: int) -> Problem:
     """One quantity of the measured engine, four fifths of the rows to learn from."""
-    table = _table(data_path())
-    order = np.random.default_rng(seed).permutation(len(table))
-    n = round(TEST * len(table))
-    test, train = (table.iloc[part].reset_index(drop=True) for part in (order[:n], order[n:]))
-    X = table[list(INPUTS)]
+    path = data_path()
+    X, targets = split_file(path, _table(path), [target], INPUTS)
+    y = targets[target]
+    order = np.random.default_rng(seed).permutation(len(X))
+    n = round(TEST * len(X))
+    test, train = order[:n], order[n:]
     return Problem(
         name=target,
         description=f"{target} of a petrol engine, measured, standardised",
-        X=train[list(INPUTS)],
-        y=train[target],
-        X_test=test[list(INPUTS)],
-        y_test=test[target],
+        X=X.iloc[train].reset_index(drop=True),
+        y=y.iloc[train].reset_index(drop=True),
+        X_test=X.iloc[test].reset_index(drop=True),
+        y_test=y.iloc[test].reset_index(drop=True),
         X_extrapolation=None,
         y_extrapolation=None,
         domain={name: (float(X[name].min()), float(X[name].max())) for name in INPUTS},

@@ -11,7 +11,6 @@ What a method found is a mapping for the result file::
 
 from __future__ import annotations
 
-import importlib.util
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -48,12 +47,10 @@ GA1 = {"allowed_symbols": SYMBOLS, "max_length": 40, "population_size": 3000}
 GA2 = {"allowed_symbols": f"{SYMBOLS},square", "max_length": 40, "population_size": 1000}
 """Operon near the paper's two settings of PySR: operators and size as there; as its first has four
 times as many iterations and twice as many populations as its second, the first is the larger."""
-PYSR = {
-    "ga1": {"niterations": 40, "populations": 60, "warmup_maxsize_by": 0.5,
-            "use_frequency": False, "unary_operators": ["cos", "exp", "log"]},
-    "ga2": {"niterations": 10, "populations": 30, "warmup_maxsize_by": 0.0,
-            "use_frequency": True, "unary_operators": ["cos", "square", "exp", "log"]},
-}  # fmt: skip
+PYSR1 = {"niterations": 40, "populations": 60, "warmup_maxsize_by": 0.5, "use_frequency": False,
+         "unary_operators": ["cos", "exp", "log"]}  # fmt: skip
+PYSR2 = {"niterations": 10, "populations": 30, "warmup_maxsize_by": 0.0, "use_frequency": True,
+         "unary_operators": ["cos", "square", "exp", "log"]}  # fmt: skip
 """The paper's table "Tuned hyperparameters for the genetic algorithm"."""
 
 
@@ -80,9 +77,6 @@ class Method:
 
     def missing(self) -> str | None:
         """A word on what is not installed; None if nothing is missing."""
-        if self.package == "pysr":
-            found = importlib.util.find_spec("pysr") is not None
-            return None if found else "pysr: not installed (pip install pysr; it needs Julia)"
         return None if self.package is None else missing(self.package)
 
 
@@ -271,7 +265,7 @@ def _gp(problem: Problem, seed: int, budget: Budget) -> Result:
 def _genetic(
     name: str, options: Mapping[str, Any], problem: Problem, seed: int, budget: Budget
 ) -> Result:
-    """Operon or gplearn by the code of the benchmarks, on as many rows as in the paper."""
+    """Another tool by the code of the benchmarks, on as many rows as in the paper."""
     extra = {}
     if problem.X_extrapolation is not None:
         extra = {
@@ -316,40 +310,6 @@ def _genetic(
     }
 
 
-def _pysr(options: Mapping[str, Any], problem: Problem, seed: int, budget: Budget) -> Result:
-    """PySR with the paper's settings, where it is installed."""
-    from pysr import PySRRegressor
-
-    problem = _fewer(problem, GENETIC_ROWS)
-    X, y = problem.X, problem.y
-    model = PySRRegressor(
-        **options,
-        population_size=1000,
-        maxsize=40,
-        parsimony=0.0,
-        binary_operators=["+", "-", "*", "/"],
-        annealing=False,
-        optimizer_iterations=100,
-        timeout_in_seconds=budget.baseline_seconds,
-        random_state=seed,
-        progress=False,
-    )
-    model.fit(X.to_numpy(), y.to_numpy(), variable_names=list(problem.feature_names))
-    table = model.equations_
-    front = [
-        _row(
-            str(row["sympy_format"]),
-            _rmse(model.predict(problem.X_test.to_numpy(), index=k), problem.y_test),
-            complexity=int(row["complexity"]),
-            n_parameters=int(row["complexity"]),
-            rmse_train=float(np.sqrt(row["loss"])),
-        )
-        for k, row in table.iterrows()
-    ]
-    best = int(np.argmin([r["rmse_train"] for r in front]))
-    return {"front": front, "selected": dict.fromkeys(CRITERIA, best), "settings": dict(options)}
-
-
 def _eqldiv(problem: Problem, seed: int, budget: Budget) -> Result:
     """EQL÷ on our own network (`experiments.eqldiv`)."""
     from experiments.eqldiv import EqldivSettings, fit_eqldiv
@@ -376,8 +336,8 @@ METHODS: Mapping[str, Method] = {
     "operon1": Method("GA1 (Operon)", partial(_genetic, "operon", GA1), package="operon"),
     "operon2": Method("GA2 (Operon)", partial(_genetic, "operon", GA2), package="operon"),
     "gplearn": Method("gplearn", partial(_genetic, "gplearn", {}), package="gplearn"),
-    "pysr1": Method("GA1 (PySR)", partial(_pysr, PYSR["ga1"]), package="pysr"),
-    "pysr2": Method("GA2 (PySR)", partial(_pysr, PYSR["ga2"]), package="pysr"),
+    "pysr1": Method("GA1 (PySR)", partial(_genetic, "pysr", PYSR1), package="pysr"),
+    "pysr2": Method("GA2 (PySR)", partial(_genetic, "pysr", PYSR2), package="pysr"),
     "eqldiv": Method("EQL÷", _eqldiv),
     "ieql": Method("iEQL", ieql, is_ours=True),
     "ieql_motor": Method("iEQL motor", partial(ieql, prior="motor"), is_ours=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AMBIGUITY_COS", "COMPLEX", "ENGINE", "FREQUENCIES", "MACHINE", "PROBLEMS", "UNITS"]
+__all__ = ["AMBIGUITY_SHARES", "COMPLEX", "ENGINE", "FREQUENCIES", "MACHINE", "PROBLEMS", "UNITS"]
 
 Triple = tuple[float, float, float]
 INF = float("inf")
@@ -88,7 +88,7 @@ FREQUENCIES: dict[str, dict[str, tuple[float, ...]]] = {
 }
 
 # Figure "ambiguity", panel (a): per cent of cos, and of cos and square together, by the ratio.
-AMBIGUITY_COS: dict[str, tuple[float, float]] = {
+AMBIGUITY_SHARES: dict[str, tuple[float, float]] = {
     "1/10": (66.8, 97.5), "1/9": (69.9, 98.4), "1/8": (66.6, 98.8), "1/7": (71.4, 98.1),
     "1/6": (68.5, 98.6), "1/5": (67.6, 97.6), "1/4": (57.4, 98.5), "1/3": (55.6, 98.6),
     "1/2": (51.5, 98.0), "1": (36.3, 99.0), "2": (21.4, 99.6), "3": (12.4, 100.0),

@@ -28,7 +28,7 @@ numbers. Every number below is read from a file in `experiments/results`, which 
 ```text
 make paper                                # everything, budget quick: within 90 minutes on 2 cores
 python -m experiments ambiguity           # one experiment
-python -m experiments all --budget full   # five runs of everything: a day or more
+python -m experiments all --budget full   # five runs of everything: days (not measured)
 ```
 
 Finished parts are not run again, and an interrupted run goes on where it stopped. The results shown
@@ -41,10 +41,10 @@ def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) ->
     pieces = [TOP, _about(Path(results))]
     for name in SECTIONS:
         store = Store(results, name)
-        if store.parts:
+        if store.finished:
             pieces.append(import_module(f"experiments.{name}").section(store))
         else:
-            pieces.append(f"## {name}\n\nNot run yet: `python -m experiments {name}`.")
+            pieces.append(f"## {name}\n\nNot finished yet: `python -m experiments {name}`.")
     Path(page).write_text("\n\n".join(pieces) + "\n", encoding="utf-8")
 
 

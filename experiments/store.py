@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.budget import BUDGETS, Budget
+from ieql.errors import IeqlError
 from ieql.runs import versions
 from tables import plain, write_results
 
@@ -52,8 +53,17 @@ class Store:
         self.say = say
         self.folder.mkdir(parents=True, exist_ok=True)
         self.parts: dict[str, Part] = {}
+        self.finished: str | None = None
+        """The budget with which all parts were made; None while some are missing."""
         if self.path.exists():
-            self.parts = json.loads(self.path.read_text(encoding="utf-8"))["parts"]
+            try:
+                found = json.loads(self.path.read_text(encoding="utf-8"))
+                self.parts, self.finished = found["parts"], found["about"]["finished"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise IeqlError(
+                    f"{str(self.path)!r} is not a result file ({error!r}); delete it to run the "
+                    "experiment again."
+                ) from error
 
     @property
     def path(self) -> Path:
@@ -79,6 +89,11 @@ class Store:
         self.say(f"{self.name}: {key} ({self.parts[key]['seconds']:.1f} s)")
         return self.parts[key]
 
+    def finish(self, budget: Budget) -> None:
+        """Note that all parts of the experiment are there."""
+        self.finished = budget.name
+        self._write()
+
     def group(self, prefix: str) -> list[Part]:
         """All parts whose key begins with ``prefix/``, in the order of their seeds."""
         return [p for key, p in sorted(self.parts.items()) if key.startswith(f"{prefix}/")]
@@ -86,6 +101,7 @@ class Store:
     def _write(self) -> None:
         about = {
             "experiment": self.name,
+            "finished": self.finished,
             "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
             "python": platform.python_version(),
             "versions": versions(),

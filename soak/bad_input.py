@@ -1,4 +1,4 @@
-"""Bad input and bad places in the large: damaged files, wide tables, full disks, no home.
+"""Bad input and bad places in the large: wide tables, full disks, no home.
 
 The short forms, with the exact sentences, are in ``tests/reliability/test_bad_input.py``.
 """
@@ -11,65 +11,17 @@ import stat
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-
 import ieql
 from soak.check import Check, Outcome
+from soak.programs import write_table
 
 __all__ = ["CHECKS"]
 
 PACKAGE = Path(ieql.__file__).parent
 FIT = ("--target", "y", "--trainings", "4", "--time", "20", "--jobs", "1", "--out")
-ODDITIES = (
-    *(b"", b",", b";", b"\t", b'"', b"\n", b"\r", b"\0", b" ", b"nan", b"inf", b"-", b"1e400"),
-    *(b"1e-400", b"1,5", b"0x1F", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe4", b"2024-01-01", b"true"),
-    *(b"9007199254740993", b"1" * 400, b"=1+1", b"#", b"a", b"y", b"None", b"(", b"`", b"\x85"),
-)
-
-
-# --- damaged files ----------------------------------------------------------------------------
-
-
-def damaged_files(size: float, seed: int) -> Outcome:
-    """Fit random tables with random damage: each is fitted or refused in one sentence."""
-    from typer.testing import CliRunner
-
-    from ieql.cli import app
-
-    rng = np.random.default_rng(seed)
-    n = max(1, round(300 * size))
-    codes: Counter[int] = Counter()
-    faults = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "data.csv"
-        for case in range(n):
-            path.write_bytes(_damaged(rng))
-            options = ["--trainings", "1", "--jobs", "1", "--overwrite", "--out", f"{folder}/run"]
-            with warnings.catch_warnings():
-                result = CliRunner().invoke(app, ["fit", str(path), "--target", "y", *options])
-            codes[result.exit_code] += 1
-            said = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
-            if result.exit_code not in (0, 2) or len(said) != (result.exit_code == 2):
-                faults.append(f"case {case}: {result.exception!r}")
-    text = f"{codes[0]} were fitted, {codes[2]} refused in a sentence"
-    return Outcome(n, not faults, "; ".join([text, *faults[:3]]))
-
-
-def _damaged(rng: np.random.Generator) -> bytes:
-    """A table of two inputs with some pieces put in, replaced or taken out."""
-    separator = str(rng.choice([",", ";", "\t"]))
-    rows = [["a", "b [1/min]", "y"]]
-    rows += [[f"{v:.6g}" for v in row] for row in rng.normal(size=(rng.integers(8, 30), 3))]
-    content = bytearray("\n".join(separator.join(row) for row in rows).encode() + b"\n")
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 4])):
-        start = int(rng.integers(len(content)))
-        end = start + int(rng.choice([0, 1, 1, 4, 40]))
-        content[start:end] = ODDITIES[rng.integers(len(ODDITIES))]
-    return bytes(content)
 
 
 # --- wide tables ------------------------------------------------------------------------------
@@ -115,7 +67,7 @@ def full_disks(size: float, seed: int) -> Outcome:
     kilobytes = [4, 8, 12, 20, 40, 60, 100, 200][: max(1, round(8 * size))]
     codes: Counter[int] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        _write_table(Path(folder) / "data.csv", seed)
+        write_table(Path(folder) / "data.csv", rows=100, seed=seed)
         place = Path(folder) / "disk"
         place.mkdir()
         for limit in kilobytes:
@@ -155,7 +107,7 @@ def read_only_home(size: float, seed: int) -> Outcome:
     """Fit, predict and plot with a package and a home that cannot be written."""
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        _write_table(base / "data.csv", seed)
+        write_table(base / "data.csv", rows=100, seed=seed)
         shutil.copytree(
             PACKAGE, base / "lib" / "ieql", ignore=shutil.ignore_patterns("__pycache__")
         )
@@ -206,14 +158,6 @@ def _allow(paths: list[Path], writing: bool) -> None:
 # --- what all share -----------------------------------------------------------------------------
 
 
-def _write_table(path: Path, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(1, 2, (100, 2))
-    y = 2 * X[:, 0] * X[:, 1] + rng.normal(0, 0.05, 100)
-    rows = "\n".join(f"{a!r},{b!r},{c!r}" for a, b, c in np.column_stack([X, y]).tolist())
-    path.write_text(f"a,b,y\n{rows}\n")
-
-
 def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *sys.path[1:]])}
 
@@ -229,7 +173,6 @@ def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("damaged-files", "CSV files with random damage", damaged_files),
     Check("wide-tables", "tables of up to 10,000 columns", wide_tables),
     Check("full-disks", "fits into file systems that are too small", full_disks),
     Check("read-only-home", "a package and a home folder that cannot be written", read_only_home),

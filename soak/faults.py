@@ -348,7 +348,7 @@ def _children(size: float, seed: int) -> Outcome:
 
 def _nested(size: float, seed: int) -> Outcome:
     cases: list[Case] = [("", nested)] * _count(3, size)
-    return _outcome(cases, "one busy thread in each of the two processes, and no further process")
+    return _outcome(cases, "never more than two processes, nor two threads at work in one of them")
 
 
 def _left_behind(size: float, seed: int) -> Outcome:

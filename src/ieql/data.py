@@ -159,11 +159,6 @@ class Domain:
         at_upper[:, varying] = chosen
         return np.unique(np.where(at_upper, self.upper, self.lower), axis=0)
 
-    def contains(self, X: Floats) -> NDArray[np.bool_]:
-        """Tell for each row of X whether it lies in the domain; a row with NaN does not."""
-        inside: NDArray[np.bool_] = np.logical_not(self.outside(X).any(axis=1))
-        return inside
-
     def outside(self, X: Floats, margin: Floats | float = 0.0) -> NDArray[np.bool_]:
         """Tell for each cell of X whether it lies beyond the domain widened by a margin.
 

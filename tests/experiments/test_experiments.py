@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import types
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,11 +20,12 @@ from experiments.__main__ import EXPERIMENTS, main
 from experiments.budget import BUDGETS
 from experiments.compare import compare, spread
 from experiments.methods import METHODS, of_budget
-from experiments.paper_values import AMBIGUITY_COS, COMPLEX, PROBLEMS
+from experiments.paper_values import AMBIGUITY_SHARES, COMPLEX, PROBLEMS
 from experiments.reproduction import write_page
 from experiments.store import Store
 from experiments.words import number, paper_number, ranged
 from ieql import load_problem
+from ieql.errors import IeqlError
 
 ROOT = Path(__file__).parents[2]
 TINY = BUDGETS["tiny"]
@@ -63,7 +65,7 @@ def test_each_experiment_runs_once_and_its_section_holds_its_numbers(
     page = tmp_path / "page.md"
     write_page(tmp_path / "results", page)
     text = page.read_text(encoding="utf-8")
-    assert text.count("Not run yet") < len(EXPERIMENTS)
+    assert text.count("Not finished yet") < len(EXPERIMENTS)
     assert "nan" not in text
     assert "None" not in text
 
@@ -178,7 +180,7 @@ def test_without_factors_the_number_of_parameters_counts_and_then_the_error():
 
 def test_the_ratios_are_the_nineteen_of_the_paper():
     assert len(ambiguity.RATIOS) == 19
-    assert {str(r) for r in ambiguity.RATIOS} == set(AMBIGUITY_COS)
+    assert {str(r) for r in ambiguity.RATIOS} == set(AMBIGUITY_SHARES)
     prior = ambiguity.prior(Fraction(1, 4))
     assert prior["costs"] == {"cos": 0.25, "square": 1.0}
     assert ambiguity.prior(Fraction(4))["costs"] == {"cos": 1.0, "square": 0.25}
@@ -224,6 +226,59 @@ def test_fewer_rows_are_taken_from_the_whole_table():
     few = of_budget(load_problem("power_loss"), replace(TINY, rows=50))
     assert len(few.X) == len(few.y) == 50
     assert few.X["I_D"].nunique() > 5
+
+
+def test_pysr_is_asked_as_the_paper_does_and_its_front_is_selected_from(monkeypatch):
+    # It is not installed where the tests run; this stands in for what it is called with.
+    asked = {}
+    problem = of_budget(load_problem("S1"), TINY)
+    truth = problem.truth.text()
+
+    class PySRRegressor:
+        def __init__(self, **options):
+            asked.update(options)
+
+        def fit(self, X, y, variable_names):
+            asked["inputs"] = variable_names
+            forms = ["x1", "x1*zoo", truth]
+            self.equations_ = pd.DataFrame({"sympy_format": forms})
+
+    monkeypatch.setitem(sys.modules, "pysr", types.SimpleNamespace(PySRRegressor=PySRRegressor))
+    found = METHODS["pysr1"].run(problem, 3, TINY)
+    assert asked["niterations"] == 40
+    assert asked["unary_operators"] == ["cos", "exp", "log"]
+    assert asked["maxsize"] == 40
+    assert asked["inputs"] == ["x1", "x2", "x3", "x4"]
+    texts = [row["equation"] for row in found["front"]]
+    assert truth in texts
+    assert not any("zoo" in text for text in texts)
+    assert set(found["selected"]) == {"V_int", "V_int-S", "V_int&ex"}
+
+
+def test_other_columns_in_the_file_of_the_engine_are_named(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "engine.csv"
+    path.write_text("speed,NOx\n" + "1,2\n3,4\n" * 10)
+    monkeypatch.setenv("ENGINE_DATA", str(path))
+    with pytest.raises(IeqlError, match=r"engine\.csv.*'engine_speed' is not a column"):
+        engine_torque.measured("NOx", 0)
+
+
+def test_what_is_no_result_file_or_no_folder_is_said_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "ambiguity.json").write_text("{}")
+    assert main(["ambiguity", "--budget", "tiny", "--results", str(tmp_path)]) == 2
+    assert "is not a result file" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    assert main(["ambiguity", "--budget", "tiny", "--results", str(tmp_path / "file" / "x")]) == 2
+    assert "choose another folder by --results" in capsys.readouterr().err
+
+
+def test_an_unfinished_experiment_is_not_on_the_page(tmp_path):
+    # Its section would miss parts: the page ended in a traceback.
+    Store(tmp_path, "engine_torque").part("engine/mean/0", TINY, lambda: {"front": []})
+    write_page(tmp_path, tmp_path / "page.md")
+    assert "Not finished yet: `python -m experiments engine_torque`" in (
+        tmp_path / "page.md"
+    ).read_text(encoding="utf-8")
 
 
 def test_what_is_not_installed_is_skipped_with_a_word(tmp_path, monkeypatch):
