@@ -83,6 +83,9 @@ def candidate_form(c: Candidate) -> dict[str, Any]:
         "standard_errors": None
         if c.standard_errors is None
         else [_finite(e) for e in c.standard_errors],
+        "precise": None if c.precise is None else c.precise.to_dict(),
+        "proved": c.proved,
+        "excess": _finite(c.excess),
     }
 
 
@@ -145,7 +148,10 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
 def read_candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
     """The inverse of `candidate_form`; `custom` are the user's own units, by name."""
     errors = {name: float("nan") if form[name] is None else float(form[name]) for name in ERRORS}
-    stored = form["standard_errors"]
+    stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
+    if proved is not None and not isinstance(proved, bool):
+        raise IeqlError("whether an equation is proved is not said by true, false or null.")
+    excess = form.get("excess")
     return Candidate(
         expression=Expression.from_dict(form["expression"], custom),
         complexity=float(form["complexity"]),
@@ -153,6 +159,9 @@ def read_candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candi
         standard_errors=None
         if stored is None
         else tuple(float("nan") if e is None else float(e) for e in stored),
+        precise=None if precise is None else Expression.from_dict(precise, custom),
+        proved=proved,
+        excess=float("nan") if excess is None else float(excess),
         **errors,
     )
 
@@ -181,6 +190,6 @@ def _check(model: IEQLRegressor) -> None:
     for front, chosen in zip(model.fronts_, model.selected_, strict=True):
         if not 0 <= chosen < len(front):
             raise IeqlError("the selected equation is not on the front.")
-        for c in front:
-            if list(c.expression.names) != model.feature_names_ or len(c.expression.outputs) != 1:
+        for e in (e for c in front for e in (c.expression, c.precise) if e is not None):
+            if list(e.names) != model.feature_names_ or len(e.outputs) != 1:
                 raise IeqlError("an equation does not fit the inputs.")

@@ -433,6 +433,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                     "rmse_train": c.rmse_train,
                     "rmse_validation": c.rmse_validation,
                     "rmse_extrapolation": c.rmse_extrapolation,
+                    "proved": c.proved,
                     "selected": i == self.selected_[k],
                 }
                 rows.append(row)

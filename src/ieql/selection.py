@@ -45,6 +45,14 @@ class Candidate:
         The same on points outside the training domain; NaN where there are none.
     standard_errors : tuple of float, optional
         Standard error of each constant.
+    precise : Expression, optional
+        The same equation with all digits of its constants; None where they were never rounded.
+    proved : bool, optional
+        True if it is proved that every unit is defined in the whole domain, False if a point is
+        known where one is not, None if neither could be shown.
+    excess : float
+        How far the equation goes inside the domain: the largest distance from the middle of the
+        measured values of y, in units of their range; NaN if it is not known.
     """
 
     expression: Expression
@@ -54,6 +62,9 @@ class Candidate:
     rmse_validation: float
     rmse_extrapolation: float = math.nan
     standard_errors: tuple[float, ...] | None = None
+    precise: Expression | None = None
+    proved: bool | None = None
+    excess: float = math.nan
 
     @property
     def error(self) -> float:
