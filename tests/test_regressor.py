@@ -23,6 +23,7 @@ COLUMNS = [
     "rmse_train",
     "rmse_validation",
     "rmse_extrapolation",
+    "proved",
     "selected",
 ]
 
