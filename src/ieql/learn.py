@@ -221,7 +221,9 @@ def learn(
             start,
         )
     budget = Budget(
-        None if model.max_time is None else model.max_time * (1.0 - FINISHING), model.max_trainings
+        None if model.max_time is None else model.max_time * (1.0 - FINISHING),
+        model.max_trainings,
+        model.min_time,
     )
     options: dict[str, Any] = {
         "seed": seed,
