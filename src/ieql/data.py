@@ -442,7 +442,7 @@ def _drawn(count: Floats, n: int, rng: np.random.Generator) -> Floats:
         parts = rng.multivariate_hypergeometric(count.astype(np.int64), n, method="marginals")
         return np.asarray(parts, dtype=np.float64)
     # So many rows come in parts of about the same share, whichever are drawn.
-    return np.floor(count * (n / count.sum()) + rng.random(len(count)))
+    return np.asarray(np.floor(count * (n / count.sum()) + rng.random(len(count))))
 
 
 def _canonical(X: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
