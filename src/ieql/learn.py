@@ -27,7 +27,7 @@ from ieql.prior import Prior
 from ieql.recorder import Recorder, Run
 from ieql.sample import Sample
 from ieql.search import Budget, Result, search
-from ieql.selection import Candidate, Front, select, thinned
+from ieql.selection import CHOICES, Candidate, Front, select, thinned
 from ieql.sweep import sweep
 from ieql.table import constant_columns
 from ieql.training.paper import PaperSettings
@@ -159,10 +159,17 @@ class Target:
         return errors
 
     def validation_error(self, expression: Expression) -> float:
-        """Root mean squared error on rows that had no say in the constants."""
-        if self.is_cross_fitted:
-            return cross_fitted(expression, self.fitting)
-        return _rmse(expression, self.held_out)
+        """Root mean squared error on rows that had no say in the constants.
+
+        With few rows they did have a say in the structure. Each of its k connections was chosen
+        among some thirty, and half of what the best of them seems to explain by chance counts
+        against it: N rows tell as much as N - k ln(30)/2 would.
+        """
+        if not self.is_cross_fitted:
+            return _rmse(expression, self.held_out)
+        n = self.fitting.n_rows
+        telling = max(n - 0.5 * math.log(CHOICES) * expression.n_parameters, 0.25 * n)
+        return cross_fitted(expression, self.fitting) * math.sqrt(n / telling)
 
     def errors(self, expression: Expression) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
