@@ -71,6 +71,9 @@ def model(
     result.criterion_ = "MDL"
     result.n_trainings_, result.stop_reason_, result.interrupted_ = 12, "the time is up", False
     result._one_output = len(fronts) == 1
+    result.n_rows_, result._n_data_rows = (270, 30), 300
+    result.mean_errors_ = [{"mean": 0.0, "validation": 1.0} for _ in fronts]
+    result.validation_, result.outliers_ = "held-out rows", [[] for _ in fronts]
     if with_evidence:
         counts = [{"square": 3, "cos": 1}] * len(fronts)
         circumstances: dict[str, Any] = CIRCUMSTANCES | {"unit_counts": counts}
