@@ -28,7 +28,7 @@ def decimal_text(value: float, precision: int | None = None) -> str:
     Examples
     --------
     >>> decimal_text(123456.789), decimal_text(2e6), decimal_text(1.25e-7)
-    ('123456.789', '2e+06', '1.25e-07')
+    ('123456.789', '2e+6', '1.25e-7')
     >>> decimal_text(123456.789, 4)
     '1.235e+05'
     """
@@ -40,4 +40,4 @@ def decimal_text(value: float, precision: int | None = None) -> str:
     n_digits, size = len(number.as_tuple().digits), number.adjusted()
     if SMALL <= size < max(WRITTEN_OUT, min(n_digits, LONGEST)):
         return f"{number:f}"
-    return f"{value:.{n_digits - 1}e}"
+    return f"{number:e}"

@@ -75,8 +75,8 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
         "rmse_train": candidate.rmse_train,
         "rmse_validation": candidate.rmse_validation,
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
-        "typeset": Markup(typeset(e, target, width=64)),
-        "short": Markup(typeset(e, None, width=44)),
+        "typeset": Markup(typeset(e, target, width=76)),
+        "short": Markup(typeset(e, None, width=52)),
         "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
     }
     X = None if findings.evidence is None else findings.evidence.X
