@@ -13,7 +13,7 @@ from ieql.regressor import IEQLRegressor
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate
 
-__all__ = ["CIRCUMSTANCES", "evidence", "model"]
+__all__ = ["CIRCUMSTANCES", "evidence", "model", "with_outliers"]
 
 CIRCUMSTANCES = {
     "sha256": "ab" * 32,
@@ -79,6 +79,16 @@ def model(
         circumstances: dict[str, Any] = CIRCUMSTANCES | {"unit_counts": counts}
         result.evidence_ = Evidence.of(X, y, names, result.target_names_, extra, **circumstances)
     return result
+
+
+def with_outliers(m: IEQLRegressor, *rows_per_output: Sequence[int], by: float = 50.0) -> Any:
+    """The model with these rows of its sample moved far off, as if the fit had left them out."""
+    X, y = m.evidence_.X.copy(), m.evidence_.y.copy()
+    for k, rows in enumerate(rows_per_output):
+        y[list(rows), k] += by
+    m.outliers_ = [list(rows) for rows in rows_per_output]
+    m.evidence_ = m.evidence_.with_outliers(X, y, m.outliers_)
+    return m
 
 
 def _candidate(

@@ -79,7 +79,7 @@ def test_a_seed_may_be_missing():
 
 
 def with_outliers(n_rows=6_000, n_outside=100):
-    """Evidence of two outputs; row 5 and the last are outliers of the first, the last of the second."""
+    """Evidence of two outputs; the last row is an outlier of both, row 5 of the first alone."""
     e = evidence(n_rows, n_outside=n_outside, n_outputs=2)
     rng = np.random.default_rng(1)
     X = rng.uniform(1, 2, (n_rows, 2))  # what `evidence` is made of
