@@ -108,10 +108,26 @@ def test_a_domain_file_that_is_not_there(tmp_path):
 # --- the commands, with a stand-in for the regressor ---------------------------------------------
 
 
+class Exact:
+    """A candidate whose constants have more digits than are shown."""
+
+    def __init__(self, text: str) -> None:
+        self.shown = text
+
+    def equation(self, precise):
+        assert precise
+        return self
+
+    def text(self):
+        return self.shown.replace("2*", "2.0000001*")
+
+
 class StandIn:
     """Finds y = 2 * (first input) at once; otherwise as `IEQLRegressor`."""
 
     interrupted_ = False
+    validation_ = "held-out rows"
+    doubts: tuple[str, ...] = ()
     _not_stored = None
     asked: dict[str, object]
 
@@ -150,24 +166,36 @@ class StandIn:
         if len(targets) == 1:
             self.equations_ = self.equations_.drop(columns="output")
 
-    def predict(self, X, index=None):
+    def _doubts(self):
+        return list(self.doubts)
+
+    @property
+    def fronts_(self):
+        equations = self.equations_["equation"].tolist()
+        n = len(equations) // len(self.target_names_)
+        exact = [Exact(text) for text in equations]
+        return [exact[at : at + n] for at in range(0, len(exact), n)]
+
+    def predict(self, X, index=None, *, precise=False):
         if (X.iloc[:, 0] > 10).any():
             warnings.warn("2 rows lie outside the domain.", UserWarning, stacklevel=2)
         found = np.full(len(X), 4.25) if index == 0 else 2.0 * X.iloc[:, 0].to_numpy()
+        found = found + 0.0625 * precise
         return found if len(self.target_names_) == 1 else np.stack([found, found], axis=1)
 
-    def sympy(self, index=None):
-        forms = [sympy.Symbol(f"{name}_{index}") * 0.12345 for name in self.target_names_]
+    def sympy(self, index=None, *, precise=False):
+        factor = 0.12345678 if precise else 0.12345
+        forms = [sympy.Symbol(f"{name}_{index}") * factor for name in self.target_names_]
         return forms[0] if len(forms) == 1 else forms
 
-    def latex(self, index=None, precision=4):
-        return f"latex {index} {precision}"
+    def latex(self, index=None, precision=None, *, precise=False):
+        return f"latex {index} {precision}{' precise' * precise}"
 
-    def c(self, index=None, real="double"):
-        return f"C {index} {real}\n"
+    def c(self, index=None, real="double", *, precise=False):
+        return f"C {index} {real}{' precise' * precise}\n"
 
-    def python(self, index=None):
-        return f"Python {index}\n"
+    def python(self, index=None, *, precise=False):
+        return f"Python {index}{' precise' * precise}\n"
 
     def report_html(self):
         evidence = getattr(self, "evidence_", None)
@@ -311,6 +339,18 @@ def test_show(run):
     assert result.exit_code == 0, result.output
     assert "2*speed" in result.stdout
     assert "4.25" in result.stdout
+    assert result.stdout.splitlines()[0].split()[:3] == ["index", "complexity", "parameters"]
+    assert "training error  validation error  equation\n" in result.stdout
+    assert "\nValidation error: on rows kept back" in result.stdout
+    assert result.stderr == ""
+
+
+def test_show_says_what_is_doubtful(run, stand_in):
+    stand_in.doubts = ("2 of 20 rows stand far off.",)
+    stand_in.validation_ = "cross-fitting"
+    result = ieql("show", run)
+    assert (result.exit_code, result.stderr) == (0, "Warning: 2 of 20 rows stand far off.\n")
+    assert "\nValidation error: each tenth of the rows" in result.stdout
 
 
 def test_predict_writes_the_predictions_alone(run):
@@ -353,11 +393,26 @@ def test_export(run):
     assert exported(run, "text", "--index", 0, "--digits", 2) == "4.2\n"
     assert exported(run, "sympy") == "0.12345*torque_None\n"
     assert exported(run, "sympy", "--digits", 2) == "0.12*torque_None\n"
-    assert exported(run, "latex", "--index", 1) == "latex 1 4\n"
+    assert exported(run, "latex", "--index", 1) == "latex 1 None\n"
     assert exported(run, "latex", "--digits", 7) == "latex None 7\n"
     assert exported(run, "c") == "C None double\n"
     assert exported(run, "c", "--real", "float", "--index", 1) == "C 1 float\n"
     assert exported(run, "python", "--index", 1) == "Python 1\n"
+
+
+def test_precise_is_for_all_that_gives_values_or_equations(run):
+    assert ieql("export", run, "--precise").stdout == "2.0000001*speed\n"
+    assert exported(run, "text", "--precise", "--digits", 3) == "2*speed\n"
+    assert exported(run, "sympy", "--precise") == "0.12345678*torque_None\n"
+    assert exported(run, "latex", "--precise") == "latex None None precise\n"
+    assert exported(run, "c", "--precise") == "C None double precise\n"
+    assert exported(run, "python", "--precise") == "Python None precise\n"
+    Path("new.csv").write_text("speed,load,power\n0.5,1,1\n")
+    assert ieql("predict", run, "new.csv", "--precise").stdout == "torque\n1.0625\n"
+    shown = ieql("show", run, "--precise").stdout
+    assert "  torque = 2.0000001*speed\n" in shown
+    assert shown.count("2.0000001*speed") == 2
+    assert "2.0000001" not in ieql("show", run).stdout
 
 
 @pytest.mark.parametrize("format", ["text", "c", "python", "sympy", "latex"])

@@ -19,6 +19,7 @@ SOURCE = Path(ieql.__file__).parent
 ORDER: list[str | tuple[str, ...]] = [
     "errors",
     "json_file",
+    "doubts",
     "compiled",
     "units",
     "prior",

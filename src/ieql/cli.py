@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ieql.console import front_table, names_in, rounded, visible
+from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
 from ieql.runs import RunFolder
 
@@ -69,6 +70,14 @@ Run = Annotated[
 Index = Annotated[
     int | None,
     typer.Option(metavar="N", help="Another equation of the front, by its index in 'ieql show'."),
+]
+
+
+Precise = Annotated[
+    bool,
+    typer.Option(
+        "--precise", help="Constants with all digits fitted, not only those that are certain."
+    ),
 ]
 
 
@@ -259,9 +268,12 @@ def resume(
 
 @app.command(epilog=_examples("ieql show runs/torque"))
 @_plain_speech()
-def show(run: Run) -> None:
+def show(run: Run, precise: Precise = False) -> None:
     """Print the front of a run as a table, and the selected equation."""
-    _print_front(_load(run))
+    model = _load(run)
+    _print_front(model, precise)
+    for sentence in model._doubts():  # a fit says them as warnings
+        typer.echo(f"Warning: {visible(sentence)}", err=True)
 
 
 @app.command(epilog=_examples("ieql predict runs/torque new.csv > predictions.csv"))
@@ -273,6 +285,7 @@ def predict(
         typer.Argument(metavar="DATA", help="CSV file; columns that are no input are ignored."),
     ],
     index: Index = None,
+    precise: Precise = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for the predictions.  [default: standard output]"),
@@ -293,7 +306,7 @@ def predict(
             )
     X = frame[list(model.feature_names_)]
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
-    predictions = model.predict(X, index=index)
+    predictions = model.predict(X, index=index, precise=precise)
     table = pd.DataFrame(predictions, columns=model.target_names_)
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
@@ -315,6 +328,7 @@ def export(
     run: Run,
     format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
     index: Index = None,
+    precise: Precise = False,
     real: Annotated[
         Real | None, typer.Option(help="Type of all numbers, for C.  [default: double]")
     ] = None,
@@ -324,7 +338,7 @@ def export(
             metavar="N",
             min=1,
             max=17,
-            help="Significant digits, for text, sympy and latex.  [default: all; latex: 4]",
+            help="Significant digits, for text, sympy and latex.  [default: all]",
         ),
     ] = None,
     out: Annotated[
@@ -342,13 +356,13 @@ def export(
     if digits is not None and format in (Format.c, Format.python):
         raise IeqlError(f"--digits is for the reader; {format} is written with all digits.")
     model = _load(run)
-    chosen = _selected(model, index)
+    chosen = _selected(model, index, precise)
     if format is Format.c:
-        text = model.c(index, real=real or Real.double)
+        text = model.c(index, real=real or Real.double, precise=precise)
     elif format is Format.python:
-        text = model.python(index)
+        text = model.python(index, precise=precise)
     else:
-        text = "\n".join(_written(model, chosen, format, index, digits)) + "\n"
+        text = "\n".join(_written(model, chosen, format, index, digits, precise)) + "\n"
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -364,12 +378,15 @@ def _written(
     format: Format,
     index: int | None,
     digits: int | None,
+    precise: bool,
 ) -> list[str]:
     """Return each equation for the reader, one per target in `equations`."""
     if format is Format.text:
         return [e if digits is None else rounded(e, digits) for e in equations.values()]
     found: Any = (
-        model.sympy(index) if format is Format.sympy else model.latex(index, precision=digits or 4)
+        model.sympy(index, precise=precise)
+        if format is Format.sympy
+        else model.latex(index, precision=digits, precise=precise)
     )
     forms = found if isinstance(found, list) else [found]  # one per target
     if format is Format.sympy:
@@ -457,9 +474,19 @@ def _load(run: Path) -> IEQLRegressor:
 # --- what is printed -----------------------------------------------------------------------------
 
 
-def _selected(model: IEQLRegressor, index: int | None = None) -> dict[str, str]:
-    """Return target → equation in full, of the selected rows or those with an index."""
+def _front(model: IEQLRegressor, precise: bool) -> pd.DataFrame:
+    """Return the front, the equations if need be with all digits of their constants."""
     front = model.equations_
+    if precise:
+        front["equation"] = [c.equation(precise).text() for part in model.fronts_ for c in part]
+    return front
+
+
+def _selected(
+    model: IEQLRegressor, index: int | None = None, precise: bool = False
+) -> dict[str, str]:
+    """Return target → equation in full, of the selected rows or those with an index."""
+    front = _front(model, precise)
     rows = front[front["selected"]] if index is None else front[front.index == index]
     if rows.empty:
         raise IeqlError(f"The front has no equation {index}; 'ieql show' lists them.")
@@ -467,15 +494,17 @@ def _selected(model: IEQLRegressor, index: int | None = None) -> dict[str, str]:
     return {str(name): str(text) for name, text in zip(names, rows["equation"], strict=True)}
 
 
-def _print_front(model: IEQLRegressor) -> None:
+def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     """Print the front, the selected equation in full, and which inputs it uses."""
+    front = _front(model, precise)
     # Cut to the terminal's width, but whole where the output goes to a file or a pipe.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    header, *rows = map(visible, front_table(model.equations_, width))
+    header, *rows = map(visible, front_table(front, width))
     typer.echo(header)
-    for row, selected in zip(rows, model.equations_["selected"], strict=True):
+    for row, selected in zip(rows, front["selected"], strict=True):
         typer.echo(typer.style(row, bold=True) if selected else row)
-    selected_equations = _selected(model)
+    typer.echo(validation_sentence(model.validation_))
+    selected_equations = _selected(model, precise=precise)
     typer.echo("\nSelected (*):")
     for name, equation in selected_equations.items():
         typer.echo(visible(f"  {name} = {equation}"))
