@@ -378,6 +378,8 @@ def _finish_one(
         rmse_validation=_rmse(e, target.validation),
         rmse_extrapolation=_rmse(e, target.extrapolation),
         standard_errors=equation.standard_errors,
+        proved=equation.proved,
+        excess=equation.excess,
     )
 
 

@@ -24,7 +24,7 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.intervals import LARGEST, Enclosure
 from ieql.units import Interval
 
-__all__ = ["LITTLE_WORK", "Condition", "Proof", "conditions", "prove", "violated"]
+__all__ = ["LITTLE_WORK", "WORK", "Condition", "Proof", "conditions", "prove", "violated"]
 
 Array = NDArray[np.float64]
 WORK = 2_500_000
