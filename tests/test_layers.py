@@ -25,6 +25,7 @@ ORDER: list[str | tuple[str, ...]] = [
     "table",
     "data",
     "sample",
+    "outliers",
     "network",
     # An expression offers its text and canonical form as methods.
     ("equations.expression", "equations.builder", "equations.text"),
@@ -37,6 +38,7 @@ ORDER: list[str | tuple[str, ...]] = [
     "equations.branching",
     "equations.proof",
     "equations.safety",
+    "equations.precision",
     "equations.refit",
     "equations",
     "problems",  # data and the equations behind them: the search and the doors may use it, too

@@ -15,9 +15,9 @@ from tasks import make_task
 FORMULA = "x*y + 0.5*cos(3*x)"
 
 
-def run(trainings=6, *, n_jobs=1, seed=0, tasks=None, max_time=None, **options):
+def run(trainings=6, *, n_jobs=1, seed=0, tasks=None, max_time=None, min_time=None, **options):
     tasks = tasks or [make_task(FORMULA, noise=0.05)]
-    return search(tasks, Budget(max_time, trainings), seed=seed, n_jobs=n_jobs, **options)
+    return search(tasks, Budget(max_time, trainings, min_time), seed=seed, n_jobs=n_jobs, **options)
 
 
 def texts(result):
@@ -162,3 +162,43 @@ def test_an_interrupt_in_the_middle_of_a_round_keeps_the_islands_that_came_home(
 def test_a_result_shows_the_front_of_each_archive():
     archives = [Archive(), Archive()]
     assert Result(archives).fronts == [a.front for a in archives]
+
+
+# --- a least time --------------------------------------------------------------------------------
+
+@pytest.fixture
+def easily_content(monkeypatch):
+    """A search to which all that is left looks like noise, after some trainings."""
+    monkeypatch.setattr("ieql.search.looks_like_noise", lambda *_: True)
+    monkeypatch.setattr("ieql.search.PATIENCE_AT_NOISE", 2)
+    return [make_task("x + y", noise=0.3, n=60)]
+
+
+def test_a_least_time_is_kept_whatever_the_search_thinks(easily_content):
+    """What was left looked like noise, and nothing could make the search go on."""
+    first = run(400, tasks=easily_content)
+    assert first.reason == "what is left looks like noise"
+    assert first.n_trainings < 40
+    more = first.n_trainings + 5
+    again = run(more, tasks=easily_content, max_time=60, min_time=50)
+    assert (again.n_trainings, again.reason) == (more, f"all {more} trainings are done")
+
+
+def test_a_least_time_is_over_at_last(easily_content):
+    begin = time.time()
+    result = run(None, tasks=easily_content, max_time=60, min_time=3)
+    assert 3 <= time.time() - begin < 30
+    assert result.reason == "what is left looks like noise"
+
+
+def test_a_least_time_ends_with_the_greatest():
+    assert Budget(10.0, None, 4.0).earliest(100.0) == 104.0
+    assert Budget(10.0, None, 40.0).earliest(100.0) == 110.0
+    assert Budget(10.0, None).earliest(100.0) == 100.0
+
+
+def test_an_exact_equation_ends_the_search_before_any_least_time():
+    begin = time.time()
+    result = run(None, tasks=[make_task("2*x + 3*y")], max_time=120, min_time=100)
+    assert result.reason == "the equations are exact"
+    assert time.time() - begin < 60

@@ -128,3 +128,28 @@ def test_from_the_regressor_by_name_mapping_or_settings(tmp_path):
 def test_a_trainer_that_is_none_is_refused(trainer, message):
     with pytest.raises(IeqlError, match=message):
         IEQLRegressor(trainer=trainer).fit(*data())
+
+
+def test_a_least_time_trains_more_than_one_sweep():
+    """With time left the strengths are swept again, from other random starts."""
+    result = run(Budget(60.0, None, min_time=2.0))
+    assert result.n_trainings > 4
+    more = result.n_trainings - 4
+    assert result.reason == (
+        f"all 4 models of the sweep, and {more} from other random starts, are trained"
+    )
+    errors = {i: find.candidate.rmse_train for (_, i), find in result.finds.items()}
+    once = {i: find.candidate.rmse_train for (_, i), find in run().finds.items()}
+    assert once == {i: errors[i] for i in range(4)}
+    assert any(errors[i] != errors[i % 4] for i in errors if i >= 4)
+
+
+def test_a_least_time_goes_no_further_than_the_number_of_trainings():
+    assert run(Budget(60.0, 3, min_time=50.0)).n_trainings == 3
+    assert run(Budget(60.0, 6, min_time=50.0)).n_trainings == 6
+
+
+def test_a_sweep_that_is_done_trains_on_if_asked_for():
+    first = run()
+    again = run(Budget(60.0, 5, min_time=50.0), resumed=first)
+    assert again.n_trainings == 5

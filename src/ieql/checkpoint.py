@@ -55,7 +55,12 @@ def checkpoint_form(result: Result) -> dict[str, Any]:
 
 
 def read_checkpoint(form: Any, tasks: Sequence[Task], prior: Prior) -> Result:
-    """The search as it stood; a search that had ended by itself gets new patience."""
+    """The search as it stood; one that had ended gets new patience, and all of it.
+
+    Who goes on with a search that had ended wants it to go on: what is left may look like noise as
+    it did before, so that alone does not end it again. One that was killed goes on as if it had
+    not been.
+    """
     custom = {u.name: u for u in prior.custom}
     try:
         if form["format"] != FORMAT or len(form["targets"]) != len(tasks):
@@ -89,6 +94,7 @@ def read_checkpoint(form: Any, tasks: Sequence[Task], prior: Prior) -> Result:
     if form.get("reason"):
         for progress in result.progress:
             progress.since = progress.n_trainings
+            progress.patient = True
     return result
 
 
@@ -116,6 +122,7 @@ def _progress(form: Mapping[str, Any]) -> Progress:
         hits=_counts(form["hits"]),
         at_noise=bool(form["at_noise"]),
         exact=bool(form["exact"]),
+        patient=bool(form.get("patient")),
     )
 
 

@@ -35,6 +35,8 @@ __all__ = [
 Floats: TypeAlias = NDArray[np.float64]
 
 MIN_ROWS_TO_SPLIT = 8
+MOST_COUNTED = 1e9
+"""Rows up to which NumPy draws from counts without replacement."""
 
 
 # --- scaling ---------------------------------------------------------------------------------
@@ -247,8 +249,12 @@ class Dataset:
 
     Rows of zero weight are dropped, equal rows are merged into one with the sum of their weights,
     and the order follows from a hash of the rows' contents. So nothing that is computed from a
-    data set depends on the order in which the user's rows came, and a weight of k is exactly
-    the same as k repeated rows.
+    data set depends on the order in which the user's rows came.
+
+    Weights that are all whole numbers are counts: a weight of k is exactly the same as k repeated
+    rows. Any others say how precise each row is (1/σ², in any unit): only their ratios matter, and
+    they are scaled to sum to the number of rows. Either way the sum of the weights is the number of
+    rows that was measured, which merging does not change.
 
     Attributes
     ----------
@@ -257,7 +263,9 @@ class Dataset:
     y : array of shape (n, k)
         Outputs in the user's units.
     weight : array of shape (n,)
-        How many rows each row stands for; 1.0 unless rows were weighted or repeated.
+        How much each row counts; 1.0 unless rows were weighted or repeated.
+    count : array of shape (n,)
+        How many of the measured rows each row stands for.
     feature_names, target_names : tuple of str
         Names of the columns.
     domain : Domain
@@ -267,6 +275,7 @@ class Dataset:
     X: Floats
     y: Floats
     weight: Floats
+    count: Floats
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
     domain: Domain
@@ -291,7 +300,8 @@ class Dataset:
         y : array of shape (n,) or (n, k)
             Outputs.
         sample_weight : array of shape (n,), optional
-            How much each row counts; None for 1 each.
+            How many rows each row stands for if all are whole numbers, else how precise each row
+            is; None for 1 each.
         domain : Domain or what `Domain.of` takes, optional
             Where the equation must be safe; a finished `Domain` is taken as it is.
         feature_names, target_names : sequence of str, optional
@@ -310,17 +320,21 @@ class Dataset:
         if weight.min() == 0:
             kept = weight > 0
             inputs, outputs, weight = inputs[kept], outputs[kept], weight[kept]
+        are_counts = bool(np.all(weight == np.round(weight)))
+        if not are_counts:
+            weight = weight * (len(weight) / np.sort(weight).sum())  # the same in any order
         for name, column in zip(targets, outputs.T, strict=True):
             if column.min() == column.max():
                 raise IeqlError(
                     f"The target {name!r} is {float(column[0])} in every row: there is nothing to "
                     "learn."
                 )
-        inputs, outputs, weight = _canonical(inputs, outputs, weight)
+        inputs, outputs, weight, merged = _canonical(inputs, outputs, weight)
         if not isinstance(domain, Domain):
             extra = None if X_extra is None else np.asarray(X_extra, dtype=np.float64)
             domain = Domain.of(domain, features, inputs, extra)
-        return cls(inputs, outputs, weight, features, targets, domain)
+        count = weight if are_counts else merged
+        return cls(inputs, outputs, weight, count, features, targets, domain)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -328,8 +342,9 @@ class Dataset:
     def split(self, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
         """Part the rows at random into train and validation.
 
-        Which row goes where depends on the rows and the seed alone. Below 8 distinct rows there
-        is nothing to spare for validation: both parts are the whole set.
+        Which row goes where depends on the rows and the seed alone. Equal rows, merged into one,
+        are parted as well: some of them may train and others validate. Below 8 rows there is
+        nothing to spare for validation: both parts are the whole set.
 
         Parameters
         ----------
@@ -342,24 +357,37 @@ class Dataset:
             raise IeqlError(
                 f"The validation fraction must be above 0 and at most 0.9, but it is {fraction!r}."
             )
-        n = len(self)
+        n = round(float(self.count.sum()))
         if n < MIN_ROWS_TO_SPLIT:
             return self, self
-        validation = np.zeros(n, dtype=bool)
         n_validation = min(max(round(fraction * n), 1), n - 1)
-        validation[np.random.default_rng(seed).permutation(n)[:n_validation]] = True
-        return self.subset(~validation), self.subset(validation)
+        drawn = _drawn(self.count, n_validation, np.random.default_rng(seed))
+        return self._part(self.count - drawn), self._part(drawn)
+
+    def _part(self, count: Floats) -> Dataset:
+        """The data set of so many of the measured rows behind each row."""
+        kept = count > 0
+        if np.array_equal(count[kept], self.count[kept]):
+            return self.subset(kept)
+        weight = self.weight[kept] * (count[kept] / self.count[kept])
+        return replace(self, X=self.X[kept], y=self.y[kept], weight=weight, count=count[kept])
 
     def subset(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Dataset:
         """Return the data set of some rows; the domain stays that of the whole."""
-        return replace(self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
+        return replace(
+            self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows], count=self.count[rows]
+        )
 
     def target(self, k: int) -> Dataset:
         """Return the data set with output k alone, the same as if it had been the only one."""
         if self.y.shape[1] == 1 and k == 0:
             return self
-        X, y, weight = _canonical(self.X, self.y[:, [k]], self.weight)
-        return replace(self, X=X, y=y, weight=weight, target_names=(self.target_names[k],))
+        y = self.y[:, [k]]
+        count = _canonical(self.X, y, self.count)[2]
+        X, y, weight, _ = _canonical(self.X, y, self.weight)
+        return replace(
+            self, X=X, y=y, weight=weight, count=count, target_names=(self.target_names[k],)
+        )
 
 
 def _names(
@@ -404,8 +432,24 @@ def _checked_weight(sample_weight: ArrayLike | None, n: int) -> Floats:
     return weight
 
 
-def _canonical(X: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
-    """Order the rows by a hash of their contents and merge equal ones, summing their weights."""
+def _drawn(count: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """How many of the rows behind each row are among n rows drawn without replacement."""
+    if count.max() == 1.0:
+        drawn = np.zeros(len(count))
+        drawn[rng.permutation(len(count))[:n]] = 1.0
+        return drawn
+    if count.sum() < MOST_COUNTED:
+        parts = rng.multivariate_hypergeometric(count.astype(np.int64), n, method="marginals")
+        return np.asarray(parts, dtype=np.float64)
+    # So many rows come in parts of about the same share, whichever are drawn.
+    return np.floor(count * (n / count.sum()) + rng.random(len(count)))
+
+
+def _canonical(X: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Order the rows by a hash of their contents and merge equal ones, summing their weights.
+
+    Returns inputs, outputs, weights, and how many rows were merged into each.
+    """
     X, y = X + 0.0, y + 0.0  # turns -0.0, which is equal but has other bits, into 0.0
     key = _row_hash(X, y)
     # Weights are the second key so that their sum, too, does not depend on the order of the rows.
@@ -416,7 +460,8 @@ def _canonical(X: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Fl
         same = _same_as_previous(X, y, order)
     first = np.flatnonzero(~same)
     weight = np.add.reduceat(weight[order], first)
-    return X[order[first]], y[order[first]], weight
+    merged = np.diff(first, append=len(order)).astype(np.float64)
+    return X[order[first]], y[order[first]], weight, merged
 
 
 def _same_as_previous(X: Floats, y: Floats, order: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +17,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ieql.data import Dataset, Scaling
-from ieql.equations.expression import Expression
+from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import compile_kernels
-from ieql.equations.refit import finish
+from ieql.equations.refit import cross_fitted, finish
 from ieql.errors import IeqlError
+from ieql.outliers import GROSS, stand_far_off
 from ieql.parallel import in_parallel
 from ieql.prior import Prior
 from ieql.recorder import Recorder, Run
 from ieql.sample import Sample
 from ieql.search import Budget, Result, search
-from ieql.selection import Candidate, Front, thinned
+from ieql.selection import Candidate, Front, select, thinned
 from ieql.sweep import sweep
 from ieql.table import constant_columns
 from ieql.training.paper import PaperSettings
@@ -54,6 +56,15 @@ BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
+FEW_ROWS = 2_000
+"""Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
+them, kept back, would say little, and less after it has chosen among the equations."""
+CROSS_FITTING, HELD_OUT = "cross-fitting", "held-out rows"
+"""What the validation error comes from."""
+DOMINATED = 0.9
+"""Rows that stand far off are set aside during the search if the variance falls below this part."""
+ROUNDING = 1e-6
+"""Part of the target's spread below which a residual is no reason to call a row an outlier."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,10 @@ class Learned:
     """Why the search ended; empty while it goes on."""
     units: list[dict[str, int]]
     """For each output how often each unit occurs in all candidates."""
+    validation: str = HELD_OUT
+    """What the validation errors come from."""
+    outliers: list[Sample] = field(default_factory=list)
+    """For each output the rows that were left out because they stand far off."""
 
 
 Publish = Callable[[Learned], None]
@@ -92,6 +107,8 @@ class Target:
         Scaling of the inputs and of the output.
     task : Task
         What a training sees of all this.
+    left_out : array (rows,)
+        Which of the rows, those to train by and then those to validate by, are outliers.
     """
 
     train: Sample
@@ -101,26 +118,75 @@ class Target:
     inputs: Scaling
     scaling: Scaling
     task: Task
+    left_out: NDArray[np.bool_]
+
+    @cached_property
+    def rows(self) -> Sample:
+        """All rows, outliers and rows for validation included."""
+        return self.train.joined(self.validation)
 
     @property
+    def is_cross_fitted(self) -> bool:
+        """Whether all rows fit the constants, and their tenths validate each other."""
+        return self.rows.n_rows <= FEW_ROWS
+
+    @cached_property
+    def fitting(self) -> Sample:
+        """The rows that fit the constants in the end."""
+        if self.is_cross_fitted:
+            return self.rows.subset(~self.left_out)
+        return self.train.subset(~self.left_out[: len(self.train)])
+
+    @cached_property
+    def held_out(self) -> Sample:
+        """The rows kept back for validation."""
+        return self.validation.subset(~self.left_out[len(self.train) :])
+
+    @property
+    def n_rows(self) -> tuple[int, int]:
+        """Number of measured rows that fit the constants, and of those kept back."""
+        kept_back = 0 if self.is_cross_fitted else round(self.held_out.n_rows)
+        return round(self.fitting.n_rows), kept_back
+
+    @cached_property
     def mean_errors(self) -> dict[str, float]:
         """Errors of the mean predictor, at which the selection criteria clip."""
-        mean = float(np.average(self.train.y, weights=self.train.weight))
-        errors = {
-            "mean": mean,
-            "validation": self.validation.rmse(np.full(len(self.validation), mean)),
-        }
+        mean = float(np.average(self.fitting.y, weights=self.fitting.weight))
+        constant = Expression(self.task.names, (), (Sum(mean),))
+        errors = {"mean": mean, "validation": self.validation_error(constant)}
         if self.extrapolation is not None:
-            errors["extrapolation"] = self.extrapolation.rmse(
-                np.full(len(self.extrapolation), mean)
-            )
+            errors["extrapolation"] = _rmse(constant, self.extrapolation)
         return errors
+
+    def validation_error(self, expression: Expression) -> float:
+        """Root mean squared error on rows that had no say in the constants."""
+        if self.is_cross_fitted:
+            return cross_fitted(expression, self.fitting)
+        return _rmse(expression, self.held_out)
 
     def errors(self, expression: Expression) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
-        samples = self.train, self.validation, self.extrapolation
-        train, validation, extrapolation = (_rmse(expression, s) for s in samples)
-        return train, validation, extrapolation
+        return (
+            _rmse(expression, self.fitting),
+            self.validation_error(expression),
+            _rmse(expression, self.extrapolation),
+        )
+
+    def outliers(self, front: Sequence[Candidate]) -> NDArray[np.bool_]:
+        """Which rows stand far off from the equation that describes the data best."""
+        best = front[
+            select(
+                front,
+                "MDL",
+                mean_error=self.mean_errors["validation"],
+                n_rows=self.n_rows,
+            )
+        ]
+        e = best.expression
+        residual = self.rows.y - e.evaluate(self.rows.XT.T)[:, 0]
+        used = [i for i, name in enumerate(e.names) if name in e.inputs_used]
+        places = self.rows.XT[used] if used else self.rows.XT
+        return stand_far_off(places, residual, floor=_floor(self.rows))
 
 
 def learn(
@@ -150,12 +216,14 @@ def learn(
             data.target_names,
             targets[0].inputs,
             [t.scaling for t in targets],
-            lambda fronts, result: publish(_learned(fronts, targets, result)),
+            lambda fronts, result: publish(_learned(fronts, targets, result, False)),
             run,
             start,
         )
     budget = Budget(
-        None if model.max_time is None else model.max_time * (1.0 - FINISHING), model.max_trainings
+        None if model.max_time is None else model.max_time * (1.0 - FINISHING),
+        model.max_trainings,
+        model.min_time,
     )
     options: dict[str, Any] = {
         "seed": seed,
@@ -170,20 +238,31 @@ def learn(
         result = sweep(tasks, budget, PaperSettings.of(model.trainer), **options)
     if result.interrupted and report is not None:
         report(result)  # what came in since the last round
-    fronts = _finish_all(model, targets, result, start)
-    return _learned(fronts, targets, result)
+    fronts = _finish_all(model, targets, result, start, range(len(targets)))
+    if model.loss == "auto":
+        before = targets
+        targets = [_reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
+        changed = [k for k, t in enumerate(targets) if t is not before[k]]
+        fronts |= _finish_all(model, targets, result, start, changed)
+    return _learned([fronts[k] for k in range(len(targets))], targets, result, True)
 
 
-def _learned(fronts: list[list[Candidate]], targets: list[Target], result: Result) -> Learned:
+def _learned(
+    fronts: list[list[Candidate]], targets: list[Target], result: Result, is_finished: bool
+) -> Learned:
+    first = targets[0]
+    rows = first.n_rows if is_finished else (round(first.train.n_rows), round(first.held_out.n_rows))
     return Learned(
         fronts,
         [t.mean_errors for t in targets],
         list(result.largest),
-        (len(targets[0].train), len(targets[0].validation)),
+        rows,
         result.n_trainings,
         result.interrupted,
         result.reason,
         [dict(units) for units in result.units],
+        CROSS_FITTING if is_finished and first.is_cross_fitted else HELD_OUT,
+        [t.rows.subset(t.left_out) for t in targets],
     )
 
 
@@ -256,7 +335,11 @@ def _target(
     own = _sample(train.X, train.y[:, k], train.weight)
     checks = _sample(validation.X, validation.y[:, k], validation.weight)
     outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
-    zscore = Scaling.zscore(train.y[:, [k]], train.weight)
+    aside = _set_aside(own.joined(checks)) if model.loss == "auto" else np.zeros(
+        len(own) + len(checks), dtype=bool
+    )
+    counted = own.subset(~aside[: len(own)])
+    zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
     bound, mean = model.output_bound, float(zscore.offset.item())
     if bound is not None and abs(mean) >= bound:
@@ -268,8 +351,8 @@ def _target(
     task = Task(
         names=train.feature_names,
         prior=prior,
-        train=_scaled(own.head(SEARCH_ROWS), inputs, scaling),
-        validation=_scaled(checks.head(SEARCH_ROWS), inputs, scaling),
+        train=_scaled(own.subset(~aside[: len(own)]).head(SEARCH_ROWS), inputs, scaling),
+        validation=_scaled(checks.subset(~aside[len(own) :]).head(SEARCH_ROWS), inputs, scaling),
         centre=box.offset,
         half=box.scale,
         mean=mean / float(zscore.scale.item()),
@@ -283,7 +366,33 @@ def _target(
         if bound is None
         else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
     )
-    return Target(own, checks, outside, points, inputs, scaling, task)
+    return Target(own, checks, outside, points, inputs, scaling, task, aside)
+
+
+def _set_aside(rows: Sample) -> NDArray[np.bool_]:
+    """Which rows stand so far off from their neighbours that they would govern the search.
+
+    They are looked at again when there is an equation to measure them by.
+    """
+    aside = stand_far_off(rows.XT, rows.y, GROSS)
+    rest = rows.subset(~aside)
+    matters = len(rest) and rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
+    return aside if matters and rest.spread() > 0.0 else np.zeros(len(rows), dtype=bool)
+
+
+def _reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
+    """The target with the outliers that an equation shows; the same if they are as they were."""
+    left_out = target.outliers(front)
+    if np.array_equal(left_out, target.left_out):
+        return target
+    return replace(target, left_out=left_out)
+
+
+def _floor(rows: Sample) -> float:
+    """Residuals below this are rounding; zero where the target takes few values."""
+    is_discrete = len(np.unique(rows.y)) < len(rows) / 3
+    spread = float(np.subtract(*np.quantile(rows.y, [0.75, 0.25])))
+    return 0.0 if is_discrete else ROUNDING * spread
 
 
 def _sample(X: Array, y: Array, weight: Array) -> Sample:
@@ -303,19 +412,20 @@ def _scaled(sample: Sample, inputs: Scaling, target: Scaling) -> Sample:
 
 def _finish_all(
     model: IEQLRegressor,
-    targets: list[Target],
+    targets: Sequence[Target],
     result: Result,
     start: float,
-) -> list[list[Candidate]]:
-    """Bring the fronts to the user's coordinates, in parallel, and sort out what they dominate."""
+    which: Sequence[int],
+) -> dict[int, list[Candidate]]:
+    """Bring fronts to the user's coordinates, in parallel, and sort out what they dominate."""
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + 0.96 * (model.max_time or float("inf"))
     jobs = [
-        ((k, i, cut), _finish_one, (c, t, model.output_bound, cut, deadline))
-        for k, t in enumerate(targets)
+        ((k, i, cut), _finish_one, (c, targets[k], model.output_bound, cut, deadline))
+        for k in which
         for i, c in enumerate(_worth_finishing(result.fronts[k]))
         # What the rows do not ask for may be what matters outside of them: then both forms stand.
-        for cut in ((True,) if t.extrapolation is None else (True, False))
+        for cut in ((True,) if targets[k].extrapolation is None else (True, False))
     ]
     finished: dict[tuple[int, int, bool], Candidate | None] = {}
     try:
@@ -327,10 +437,10 @@ def _finish_all(
         for key, function, args in jobs:
             if key not in finished:
                 finished[key] = function(*args[:-1], 0.0)
-    fronts = []
-    for k in range(len(targets)):
+    fronts = {}
+    for k in which:
         kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
-        fronts.append(thinned(Front(kept)))
+        fronts[k] = thinned(Front(kept))
     return fronts
 
 
@@ -360,7 +470,7 @@ def _finish_one(
             candidate.expression,
             target.inputs,
             target.scaling,
-            target.train,
+            target.fitting,
             target.points,
             target.task.prior,
             bounds=None if bound is None else (-bound, bound),
@@ -370,14 +480,17 @@ def _finish_one(
     if equation is None:
         return None
     e = equation.expression
+    with np.errstate(all="ignore"):
+        rmse_train, rmse_validation, rmse_extrapolation = target.errors(e)
     return Candidate(
         expression=e,
         complexity=e.complexity(target.task.prior),
         n_parameters=e.n_parameters,
-        rmse_train=float(np.sqrt(equation.error)),
-        rmse_validation=_rmse(e, target.validation),
-        rmse_extrapolation=_rmse(e, target.extrapolation),
+        rmse_train=rmse_train,
+        rmse_validation=rmse_validation,
+        rmse_extrapolation=rmse_extrapolation,
         standard_errors=equation.standard_errors,
+        precise=equation.precise,
         proved=equation.proved,
         excess=equation.excess,
     )

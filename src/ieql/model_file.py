@@ -12,6 +12,7 @@ from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.json_file import MAX_NAME
 from ieql.prior import Prior
+from ieql.runs import OF_OLD
 from ieql.selection import CRITERIA, Candidate
 from ieql.units import Unit
 
@@ -29,7 +30,9 @@ KEPT_PARAMETERS = (
     "output_bound",
     "selection",
     "validation_fraction",
+    "loss",
     "max_time",
+    "min_time",
     "max_trainings",
     "n_jobs",
     "progress",
@@ -109,7 +112,8 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         stored = form["prior"]
         knowledge = Prior.of(prior) if prior is not None else Prior.from_dict(stored or {})
         custom = {u.name: u for u in knowledge.custom}
-        parameters = {k: v for k, v in form["parameters"].items() if k in KEPT_PARAMETERS}
+        given = OF_OLD | form["parameters"]
+        parameters = {k: v for k, v in given.items() if k in KEPT_PARAMETERS}
         bounds = {str(k): (float(a), float(b)) for k, (a, b) in form["domain"].items()}
         # An input that was the same in every row has no width, and never was declared. Files of
         # old do not say which were, if some were: there all count.

@@ -39,6 +39,7 @@ __all__ = ["IEQLRegressor"]
 Array = NDArray[np.float64]
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
+LOSSES = ("auto", "squared")
 MAX_INPUTS = 2_000
 """Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
 ROUNDING = 1e-9
@@ -67,8 +68,17 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         Criterion that picks the equation used by `predict`.
     validation_fraction : float, default 0.1
         Part of the rows kept for validation.
+    loss : {"auto", "squared"}, default "auto"
+        "auto" searches with rows left out that stand far off from their neighbours, "squared"
+        takes every row as it is.
     max_time : float or None, default 60
         Seconds for `fit`.
+    min_time : float, optional
+        Seconds that the search goes on at least, whatever it thinks of what is left: without, it
+        ends by itself when that looks like noise or nothing better was found for long. It ends
+        earlier only when the equations are exact, when `max_trainings` are done or when
+        `max_time`, which must not be less, is up. The paper's trainer, done with its models,
+        trains them again from other random starts.
     max_trainings : int, optional
         Number of trainings per output; with it, and no time limit reached, the result depends on
         `random_state` alone.
@@ -122,7 +132,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         output_bound: float | None = None,
         selection: str = "MDL",
         validation_fraction: float = 0.1,
+        loss: str = "auto",
         max_time: float | None = 60.0,
+        min_time: float | None = None,
         max_trainings: int | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
@@ -137,7 +149,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         self.output_bound = output_bound
         self.selection = selection
         self.validation_fraction = validation_fraction
+        self.loss = loss
         self.max_time = max_time
+        self.min_time = min_time
         self.max_trainings = max_trainings
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -283,7 +297,12 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             value = getattr(self, name)
             if value is not None and (not _is_whole(value) or value < least):
                 raise IeqlError(f"{name} must be None or a whole number from 1 on, not {value!r}.")
-        for name in ("max_time", "output_bound"):
+        if self.loss not in LOSSES:
+            raise IeqlError(
+                f"There is no loss {self.loss!r}; known are {', '.join(LOSSES)}."
+                f"{nearest(str(self.loss), LOSSES)}"
+            )
+        for name in ("max_time", "min_time", "output_bound"):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 < value < float("inf")):
                 raise IeqlError(f"{name} must be None or a positive number, not {value!r}.")
@@ -294,6 +313,11 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             )
         if self.max_time is None and self.max_trainings is None:
             raise IeqlError("Give max_time or max_trainings: without either, fit would not end.")
+        if self.min_time is not None and self.min_time > (self.max_time or float("inf")):
+            raise IeqlError(
+                f"min_time (--at-least) is {self.min_time:g} s, but max_time (--time) is "
+                f"{self.max_time:g} s; lower the one or raise the other."
+            )
         if not (_is_number(self.validation_fraction) and 0 < self.validation_fraction <= 0.9):
             raise IeqlError(
                 f"validation_fraction must lie between 0 and 0.9, not {self.validation_fraction!r}."

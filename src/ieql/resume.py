@@ -8,7 +8,7 @@ from typing import Any
 
 from ieql.errors import IeqlError
 from ieql.regressor import IEQLRegressor
-from ieql.runs import RunFolder
+from ieql.runs import OF_OLD, RunFolder
 from ieql.table import read_csv, split_file
 
 __all__ = ["data_files", "resume_run"]
@@ -60,6 +60,7 @@ def data_files(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def _model(settings: dict[str, Any], path: str | os.PathLike[str]) -> IEQLRegressor:
+    settings = OF_OLD | settings
     names = IEQLRegressor().get_params()
     parameters = {name: settings[name] for name in names if name in settings}
     if not settings["domain_is_declared"]:

@@ -37,8 +37,18 @@ __all__ = ["NotWritableError", "RunFolder", "sha256_of", "versions", "write_whol
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
 CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
 RESULTS = (CHECKPOINT, REPORT, EVIDENCE, MODEL, EQUATIONS, FRONT)
-CHANGEABLE = ("max_time", "max_trainings", "n_jobs", "progress", "selection", "run_dir")
+CHANGEABLE = (
+    "max_time",
+    "min_time",
+    "max_trainings",
+    "n_jobs",
+    "progress",
+    "selection",
+    "run_dir",
+)
 """Settings that may be others when a run goes on: they do not change what it has found."""
+OF_OLD = {"loss": "squared"}
+"""What runs and models did whose files are older than the setting and do not tell it."""
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -150,7 +160,8 @@ class RunFolder:
         advice = "choose another folder, or replace this run (--overwrite, or delete the folder)"
         if told.get("data_sha256") != data_sha256:
             raise IeqlError(f"The folder {str(self.path)!r} holds a run on other data; {advice}.")
-        before, now = told.get("settings") or {}, _plain(settings)
+        stored = told.get("settings")
+        before, now = OF_OLD | (stored if isinstance(stored, dict) else {}), _plain(settings)
         different = [
             name
             for name in sorted({*before, *now} - set(CHANGEABLE))

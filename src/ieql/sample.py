@@ -23,6 +23,14 @@ class Sample:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def n_rows(self) -> float:
+        """How many measured rows these stand for: the sum of their weights, at least one.
+
+        Equal rows are merged, so this, not the length, is the N of every statistic.
+        """
+        return max(float(self.weight.sum()), 1.0)
+
     def draw(self, n: int, rng: np.random.Generator) -> Sample:
         """At most n rows, drawn without replacement."""
         if len(self) <= n:
@@ -35,6 +43,27 @@ class Sample:
         if len(self) <= n:
             return self
         return Sample(np.ascontiguousarray(self.XT[:, :n]), self.y[:n], self.weight[:n])
+
+    def standing_for_all(self, n: int) -> Sample:
+        """The first n rows, with larger weights: they stand for all measured rows."""
+        part = self.head(n)
+        if part is self:
+            return self
+        return Sample(part.XT, part.y, part.weight * (self.weight.sum() / part.weight.sum()))
+
+    def subset(self, rows: NDArray[np.bool_]) -> Sample:
+        """Some of the rows."""
+        if rows.all():
+            return self
+        return Sample(np.ascontiguousarray(self.XT[:, rows]), self.y[rows], self.weight[rows])
+
+    def joined(self, other: Sample) -> Sample:
+        """These rows, and then those of another sample."""
+        return Sample(
+            np.concatenate([self.XT, other.XT], axis=1),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.weight, other.weight]),
+        )
 
     def rmse(self, predicted: Floats) -> float:
         """Weighted root mean squared error; infinite if a prediction is not finite."""

@@ -49,10 +49,16 @@ class Budget:
 
     max_time: float | None
     max_trainings: int | None
+    min_time: float | None = None
+    """Seconds before which the search does not end by itself, unless the equations are exact."""
 
     def deadline(self, start: float) -> float:
         """The moment (``time.time()``) at which the search must be over."""
         return float("inf") if self.max_time is None else start + self.max_time
+
+    def earliest(self, start: float) -> float:
+        """The moment before which the search does not end by itself; never after the deadline."""
+        return min(start + (self.min_time or 0.0), self.deadline(start))
 
 
 @dataclass
@@ -71,6 +77,15 @@ class Progress:
     at_noise: bool = False
     """Whether the residuals of the best equation look like noise."""
     exact: bool = False
+    patient: bool = False
+    """Whether someone went on with a search that had ended: noise does not cut it short."""
+
+    @property
+    def patience(self) -> int:
+        """Number of trainings without progress after which the search may stop by itself."""
+        if self.at_noise and not self.patient:
+            return PATIENCE_AT_NOISE
+        return max(PATIENCE, self.since)
 
     @property
     def n_trainings(self) -> int:
@@ -134,7 +149,8 @@ def search(
     tasks : sequence of Task
         One per target.
     budget : Budget
-        Limits of time and trainings.
+        Limits of time and trainings; before its `min_time` only exact equations and the number of
+        trainings end the search.
     seed : int
         Fixes everything but what the time limit cuts off.
     n_jobs : int or None
@@ -154,7 +170,7 @@ def search(
         One front per target, in scaled coordinates.
     """
     start = time.time() if start is None else start
-    deadline = budget.deadline(start)
+    deadline, earliest = budget.deadline(start), budget.earliest(start)
     settings = settings or Settings()
     result = resumed or first_result(tasks)
     try:
@@ -179,7 +195,7 @@ def search(
             for k, task in enumerate(tasks):
                 _measure(result.progress[k], task, result.archives[k], (seed, k, number))
             result.number = number
-            result.reason = _reason_to_stop(result, deadline)
+            result.reason = _reason_to_stop(result, deadline, earliest)
             if on_round is not None:
                 on_round(result)
     except KeyboardInterrupt:
@@ -285,15 +301,15 @@ def _run_round(
                 result.progress[target].hits[kind] += id(candidate) in front
 
 
-def _reason_to_stop(result: Result, deadline: float) -> str:
+def _reason_to_stop(result: Result, deadline: float, earliest: float) -> str:
     if time.time() >= deadline:
         return "the time is up"
     if all(p.exact for p in result.progress):
         return "the equations are exact"
-    for p in result.progress:
-        patience = PATIENCE_AT_NOISE if p.at_noise else max(PATIENCE, p.since)
-        if not p.exact and p.n_trainings - p.since < patience:
-            return ""
+    if time.time() < earliest or any(
+        not p.exact and p.n_trainings - p.since < p.patience for p in result.progress
+    ):
+        return ""
     if all(p.at_noise or p.exact for p in result.progress):
         return "what is left looks like noise"
     return "nothing better was found for long"

@@ -2,10 +2,13 @@
 
 All models of a target share the first phase, which does not know λ. The strengths are taken in an
 order that covers their range early, so that a time limit leaves a coarser sweep, not half of one.
+If more is asked for than one sweep, by a least time, the strengths are swept again from other
+random starts; models are numbered on: of 40 strengths, model 41 is the second of strength 1.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +27,9 @@ __all__ = ["Find", "one_thread", "spread_order", "sweep"]
 
 SLOWER = 1.6
 """An epoch of the second phase takes at most this many times one of the first: it draws gates."""
+
+NEXT = 100_003
+"""Between the seeds of two sweeps: more than there are strengths."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ def sweep(
         One per target.
     budget : Budget
         With too little time fewer strengths are taken, at last fewer epochs; `max_trainings`
-        limits the number of strengths.
+        limits the number of models. Before `min_time` is up, what strengths were left out are
+        trained, and then all of them again from other random starts.
     settings : PaperSettings
         Numbers of the method.
     seed, n_jobs, start, on_round, resumed
@@ -86,31 +93,33 @@ def sweep(
     start = time.time() if start is None else start
     if compile_kernels("ieql.training.steps"):
         start = time.time()
-    deadline = budget.deadline(start)
+    deadline, earliest = budget.deadline(start), budget.earliest(start)
     if deadline - time.time() < STARTING:
         n_jobs = 1
     result = resumed or first_result(tasks)
     result.n_processes = n_jobs
     finds = result.finds
+    starts: list[_Start] = []
     try:
-        starts = _first_phases(tasks, settings, seed, start, deadline, n_jobs)
-        workers = n_processes(n_jobs)
         known = {i for _, i in finds if all((k, i) in finds for k in range(len(tasks)))}
-        chosen, epochs = _plan(settings, budget, starts, workers, deadline, known)
-        jobs = (
-            ((k, i), _second_phase, (task, settings, starts[k].model, i, epochs, seed, deadline))
-            for i in chosen
-            for k, task in enumerate(tasks)
-            if starts[k].model is not None and (k, i) not in finds
-        )
-        for key, find in in_parallel(jobs, n_jobs):
-            finds[key] = find
-            result.number += 1
-            _merge(result, key[0], find)
-            if on_round is not None:
-                on_round(result)
-        n_models = len(known.union(chosen))
-        result.reason = _reason(settings, n_models, finds, starts, deadline)
+        for number in itertools.count():  # of the sweep; without a least time there is one
+            first = number * settings.n_strengths
+            left = [first + i for i in spread_order(settings.n_strengths)]
+            left = [i for i in left if i not in known]
+            begin, until = (time.time(), earliest) if number else (start, deadline)
+            if left:  # else they were trained in an earlier part of the run
+                starts = _first_phases(tasks, settings, seed + number * NEXT, begin, until, n_jobs)
+            while left and not _is_spent(budget, known):
+                chosen, epochs = _plan(settings, budget, starts, n_jobs, until, left, len(known))
+                _train(tasks, settings, starts, chosen, epochs, seed, deadline, result, on_round)
+                known.update(chosen)
+                left = [i for i in left if i not in known]
+                until = earliest
+                if time.time() >= earliest:
+                    break
+            if time.time() >= earliest or _is_spent(budget, known):
+                break
+        result.reason = _reason(settings, len(known), finds, starts, deadline)
     except KeyboardInterrupt:
         result.interrupted = True
         result.reason = "it was interrupted"
@@ -167,15 +176,15 @@ def _plan(
     settings: PaperSettings,
     budget: Budget,
     starts: Sequence[_Start],
-    workers: int,
+    n_jobs: int | None,
     deadline: float,
-    known: set[int],
+    order: list[int],
+    n_known: int,
 ) -> tuple[list[int], int]:
-    """Which strengths are taken, and for how many epochs: what the time allows."""
-    order = [i for i in spread_order(settings.n_strengths) if i not in known]
-    epochs = settings.epochs
+    """Which models are trained, and for how many epochs: what the time allows."""
+    epochs, workers = settings.epochs, n_processes(n_jobs)
     if budget.max_trainings is not None:
-        order = order[: max(budget.max_trainings - len(known), 0)]
+        order = order[: max(budget.max_trainings - n_known, 0)]
     if np.isfinite(deadline):
         left = max(deadline - time.time(), 0.0)
         each = SLOWER * max(s.seconds for s in starts)
@@ -185,6 +194,32 @@ def _plan(
             epochs = max(1, int(left * workers / (each * least * len(starts))))
         order = order[: max(models, least)]
     return order, epochs
+
+
+def _train(
+    tasks: Sequence[Task],
+    settings: PaperSettings,
+    starts: Sequence[_Start],
+    chosen: Sequence[int],
+    epochs: int,
+    seed: int,
+    deadline: float,
+    result: Result,
+    on_round: Callable[[Result], None] | None,
+) -> None:
+    """Train models of these numbers for all targets, and add them to the result as they come."""
+    jobs = (
+        ((k, i), _second_phase, (task, settings, starts[k].model, i, epochs, seed, deadline))
+        for i in chosen
+        for k, task in enumerate(tasks)
+        if starts[k].model is not None and (k, i) not in result.finds
+    )
+    for key, find in in_parallel(jobs, result.n_processes):
+        result.finds[key] = find
+        result.number += 1
+        _merge(result, key[0], find)
+        if on_round is not None:
+            on_round(result)
 
 
 def _second_phase(
@@ -198,7 +233,7 @@ def _second_phase(
 ) -> Find:
     trainer = Trainer(task, settings)
     model = model.copy()
-    strength = settings.strengths[number]
+    strength = settings.strengths[number % settings.n_strengths]
     with one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
@@ -223,10 +258,18 @@ def _reason(
     starts: Sequence[_Start],
     deadline: float,
 ) -> str:
-    if all(s.model is None for s in starts):
+    if starts and all(s.model is None for s in starts):
         return "the first phase diverged: lower the learning rate"
     diverged = sum(f.diverged for f in finds.values())
     tail = f"; {diverged} diverged" if diverged else ""
-    if n_models < settings.n_strengths or time.time() > deadline:
+    if n_models < settings.n_strengths or (
+        n_models == settings.n_strengths and time.time() > deadline
+    ):
         return f"{n_models} of {settings.n_strengths} models of the sweep were trained{tail}"
-    return f"all {settings.n_strengths} models of the sweep are trained{tail}"
+    more = n_models - settings.n_strengths
+    again = f", and {more} from other random starts," if more else ""
+    return f"all {settings.n_strengths} models of the sweep{again} are trained{tail}"
+
+
+def _is_spent(budget: Budget, known: set[int]) -> bool:
+    return budget.max_trainings is not None and len(known) >= budget.max_trainings

@@ -2,8 +2,8 @@
 
 The steps of `finish`: fold the scaling in, simplify, fit the constants in float64 on all rows, drop
 the constants that the data do not ask for, write each constant with no more digits than it
-deserves, and give its standard error. What is printed is what is computed: the shorter constants
-are those that `predict` uses.
+deserves, and give its standard error (`ieql.equations.precision`). What is printed is what is
+computed: the shorter constants are those that `predict` uses.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ieql.data import Scaling
 from ieql.equations.expression import Expression
+from ieql.equations.precision import EXACT, Information, readable, standard_errors, tied
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -24,15 +25,7 @@ from ieql.equations.simplify import expansions, gauge, parabolas, simplify
 from ieql.prior import Prior
 from ieql.sample import Sample
 
-__all__ = [
-    "Equation",
-    "finish",
-    "inverse_curvature",
-    "readable",
-    "refit",
-    "standard_errors",
-    "trim",
-]
+__all__ = ["Equation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
 
 Array = NDArray[np.float64]
 TRIM_ROWS = 50_000
@@ -41,8 +34,10 @@ HASTY_ROWS = 2_000
 """... and on which the constants are fitted when there is no time left."""
 PROBED = 2_000
 """Rows by which the range of an argument is judged."""
-EXACT = 1e-11
-"""Relative size below which a difference between two constants is rounding."""
+SETTLING = 3
+"""Last steps of the fit, by orthogonal factors instead of normal equations."""
+FOLDS = 10
+"""Parts in which the rows predict each other."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,9 @@ class Equation:
     expression: Expression
     standard_errors: tuple[float, ...]
     error: float
-    """Mean squared error on the training rows."""
+    """Mean squared error on the training rows, or on some of them where there are very many."""
+    precise: Expression | None = None
+    """The same with all digits."""
     proved: bool | None = None
     """Whether it is proved to be safe in the whole domain; None if it is not known."""
     excess: float = math.nan
@@ -94,13 +91,20 @@ def finish(
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
     ).canonical()
+    # The errors of the constants come from some rows, where there are very many.
+    part = train.standing_for_all(HASTY_ROWS if is_late() else TRIM_ROWS)
     forms = (_polished(plain, train, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
-    for e in forms:
-        proof = _sound(e, domain, prior, bounds, is_late)
-        if proof is not None:
+    for precise in forms:
+        for e in (readable(precise, part, domain), precise):
+            proof = _sound(e, domain, prior, bounds, is_late)
+            if proof is None:
+                continue
+            # Who asks for all digits is to be as safe as who does not.
+            same = e == precise or _sound(precise, domain, prior, bounds, is_late) is not None
             far = excess(proof.low, proof.high, train.y)
-            return Equation(e, *standard_errors(e, train), proof.proved, far)
+            errors = standard_errors(e, part)
+            return Equation(e, *errors, precise if same else e, proof.proved, far)
     return None
 
 
@@ -112,12 +116,11 @@ def _polished(
     cut: bool,
     is_late: Callable[[], bool],
 ) -> Expression:
-    """Simplify, fit and trim an equation, and give its constants the digits they deserve."""
+    """Simplify, fit and trim an equation; its constants keep all their digits."""
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
-        part = train.head(HASTY_ROWS)
-        return readable(refit(e, part, domain, max_steps=5), part)
+        return refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
     for shorten in (trim, _multiplied_out, _unbent) if cut else ():
@@ -126,7 +129,33 @@ def _polished(
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     # The constants are nearly right already; many rows need few steps.
     steps = 40 if len(train) <= TRIM_ROWS and not is_late() else 4
-    return readable(refit(e, train, domain, max_steps=steps), train)
+    e = refit(e, train, domain, max_steps=steps)
+    if is_late():
+        return e
+    if len(train) <= TRIM_ROWS:
+        e = _settled(e, train, domain)
+    return tied(e, train.standing_for_all(TRIM_ROWS)).canonical()
+
+
+def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:
+    """The last digits of the fit, which normal equations of nearly equal columns do not give."""
+    for _ in range(SETTLING):
+        known = Information.of(expression, sample)
+        if known is None or len(known.free) == 0:
+            return expression
+        theta = expression.constants()
+        step = known.step()
+        if np.all(np.abs(step) <= 1e-3 * known.conditional_errors):
+            return expression
+        theta[known.free] += step
+        if not np.all(np.isfinite(theta)) or np.any(theta[known.free] == 0.0):
+            return expression
+        trial = expression.with_constants(theta)
+        rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
+        if not (rmse**2 < known.error and is_safe(trial, domain)):
+            return expression
+        expression = trial
+    return expression
 
 
 def _sound(
@@ -211,7 +240,7 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
     A weight or bias goes if N ln(mse'/mse) < ln N, in the user's coordinates, where true zeros are
     zeros: an offset that only the scaling had brought in disappears.
     """
-    n = max(len(sample), 2)
+    n = max(sample.n_rows, 2.0)
     floor = (EXACT * sample.spread()) ** 2
     while True:
         error, A, free = _curvature(expression, sample)
@@ -246,7 +275,7 @@ def _multiplied_out(
     expression: Expression, sample: Sample, domain: Array, prior: Prior
 ) -> Expression:
     """Multiply squares and products out where fewer terms are left: (x + y)² - 2xy is x² + y²."""
-    n = max(len(sample), 2)
+    n = max(sample.n_rows, 2.0)
     limit = n ** (1.0 / n)
     error = _curvature(expression, sample)[0]
     for trial in expansions(expression):
@@ -263,7 +292,7 @@ def _multiplied_out(
 
 def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
     """Replace waves of which the data see too little by parabolas, if these cost no more."""
-    limit = (1.0 + 2.0 / max(len(sample), 1)) * _curvature(expression, sample)[0]
+    limit = (1.0 + 2.0 / sample.n_rows) * _curvature(expression, sample)[0]
     for trial in parabolas(expression, sample.XT[:, :PROBED].T):
         curve = trim(gauge(refit(trial, sample, domain)), sample, domain, prior)
         if (
@@ -276,90 +305,43 @@ def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior)
     return expression
 
 
-def readable(expression: Expression, sample: Sample) -> Expression:
-    """Give each constant the fewest digits that its uncertainty allows; equal ones become equal.
+# --- errors that hold ----------------------------------------------------------------------------
 
-    A constant moves by at most two of the errors it would have if all others were known, and all
-    together may raise the training error by no more than its own uncertainty.
+
+def cross_fitted(expression: Expression, sample: Sample, max_steps: int = 8) -> float:
+    """Root mean squared error where each tenth of the rows is predicted by the other nine.
+
+    The structure stays; the constants are fitted to nine tenths from the given ones. So no row has
+    a say in the constants that predict it.
     """
-    error, A, free = _curvature(expression, sample)
-    n = max(len(sample), 1)
-    floor = (EXACT * sample.spread()) ** 2
-    precision = np.zeros(len(expression.constants()))
-    precision[free] = n * A.diagonal() / max(error, 1e-300)
-    for tie in (True, False):
-        theta = expression.constants()
-        before = len(np.unique(theta))
-        if tie:
-            theta = _tied(expression, theta, free, A * (n / max(error, 1e-300)))
-        # In units of N·Δ(mse)/mse: 2 for rounding a constant (AIC), ln N for one less (BIC).
-        allowance = 2.0 * len(free) + np.log(n) * (before - len(np.unique(theta)))
-        limit = error * (1.0 + allowance / n) + floor
-        for part in (2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001):
-            with np.errstate(divide="ignore"):
-                tolerance = np.where(precision > 0, part / np.sqrt(precision), 0.0)
-            tolerance = np.maximum(tolerance, EXACT * np.abs(theta))
-            for value in np.unique(theta):
-                tolerance[theta == value] = tolerance[theta == value].min()
-            shorter = np.array([shortest(t, tol) for t, tol in zip(theta, tolerance, strict=True)])
-            trial = expression.with_constants(shorter)
-            rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
-            if rmse**2 <= limit:
-                return trial.canonical()
-    return expression
+    free = free_constants(expression)
+    program = Program.of(expression)
+    total = 0.0
+    for weight in _folds(sample.weight):
+        rest = sample.weight - weight
+        kept, tested = rest > 0.0, weight > 0.0
+        if not tested.any() or not kept.any():
+            continue
+        theta = program.theta
+        if len(free):
+            XT = np.ascontiguousarray(sample.XT[:, kept])
+            fit = program.fit(
+                XT, sample.y[kept], rest[kept], free=free, max_steps=max_steps, tol=1e-9
+            )
+            theta = fit.theta if np.isfinite(fit.error) else theta
+        value = program.evaluate(np.ascontiguousarray(sample.XT[:, tested]), theta)
+        with np.errstate(over="ignore"):
+            total += float(weight[tested] @ (value - sample.y[tested]) ** 2)
+    return math.sqrt(total / sample.weight.sum()) if math.isfinite(total) else math.inf
 
 
-def _tied(
-    expression: Expression, theta: Array, free: NDArray[np.int64], information: Array
-) -> Array:
-    """Weights of one sum that agree within their errors get their common mean."""
-    theta = theta.copy()
-    position = {int(t): k for k, t in enumerate(free)}
-    start = 0
-    for s in expression.sums:
-        places = [t for t in range(start + 1, start + 1 + len(s.weights)) if t in position]
-        for i, a in enumerate(places):
-            for b in places[i + 1 :]:
-                pair = [position[a], position[b]]
-                own = information[pair, pair]
-                if theta[a] == theta[b] or not np.all(own > 0):
-                    continue
-                move = (own @ theta[[a, b]]) / own.sum() - theta[[a, b]]
-                # The rise of N·mse/mse when both go to their mean and the others stay.
-                if move @ information[np.ix_(pair, pair)] @ move < 6.0:
-                    theta[[a, b]] += move
-                    theta[b] = theta[a]
-        start += 1 + len(s.weights)
-    return theta
+def _folds(weight: Array) -> list[Array]:
+    """Part the rows into tenths; of a row that stands for several, each tenth gets its share.
 
-
-def shortest(value: float, tolerance: float) -> float:
-    """The decimal number with the fewest digits within `tolerance` of `value`.
-
-    Examples
-    --------
-    >>> shortest(0.0082685013, 1e-8)
-    0.0082685
+    The order of a data set's rows is random already.
     """
-    if not math.isfinite(value) or value == 0.0:
-        return value
-    for digits in range(1, 17):
-        rounded = float(f"{value:.{digits}g}")
-        # A constant is never rounded away: whether it is zero is decided by `trim`.
-        if abs(rounded - value) <= tolerance and rounded != 0.0:
-            return rounded
-    return value
-
-
-def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float, ...], float]:
-    """Standard error of each constant (zero for fixed ones) and the mean squared error.
-
-    From the Gauss-Newton covariance σ² (JᵀJ)⁻¹ with σ² = SSE / (N - p).
-    """
-    error, A, free = _curvature(expression, sample)
-    n, p = len(sample), len(free)
-    result = np.zeros(len(expression.constants()))
-    if p and np.all(np.isfinite(A)):
-        variance = error / max(n - p, 1)
-        result[free] = np.sqrt(np.maximum(variance * inverse_curvature(A).diagonal(), 0.0))
-    return tuple(result.tolist()), error
+    place = np.arange(len(weight)) % FOLDS
+    if not np.all(weight == np.round(weight)):  # precisions: a row is one measurement
+        return [np.where(place == k, weight, 0.0) for k in range(FOLDS)]
+    whole, rest = np.divmod(weight, FOLDS)
+    return [whole + ((k - place) % FOLDS < rest) for k in range(FOLDS)]

@@ -34,7 +34,9 @@ LISTED = (
     "copies",
     "output_bound",
     "validation_fraction",
+    "loss",
     "max_time",
+    "min_time",
     "max_trainings",
     "n_jobs",
 )

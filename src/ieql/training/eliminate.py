@@ -155,7 +155,7 @@ def _line(z: Array, y: Array) -> tuple[float, float]:
 
 def _straighten(state: State, sample: Sample, prior: Prior) -> State:
     """Replace units that are nearly straight lines on the data by straight lines."""
-    n = len(sample)
+    n = sample.n_rows
     k = 0
     while k < len(state.expression.nodes):
         node = state.expression.nodes[k]
@@ -190,7 +190,7 @@ def _with_line(expression: Expression, k: int, line: Sum) -> Expression:
 
 
 def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
-    n = len(sample)
+    n = sample.n_rows
     limit = n ** (1.0 / n)
     settings = EliminationSettings(relax=0.0)
     while True:

@@ -147,7 +147,7 @@ def looks_like_noise(
     bank = make_bank(task.prior, sample.XT, task.domain[:, :0], state.expression, (), rng)
     screen = Screen(state, sample, bank, task.prior)
     largest = screen.largest_gain()
-    chance = 2.0 * np.log(len(bank.values) * len(screen.masks)) / len(sample)
+    chance = 2.0 * np.log(len(bank.values) * len(screen.masks)) / sample.n_rows
     return bool(largest < 1.3 * chance * state.error)
 
 

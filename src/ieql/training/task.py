@@ -87,7 +87,7 @@ class Task:
         At least three per cent; with few rows what the description length (`ieql.selection`) asks
         for, so that the search does not chase noise.
         """
-        n = max(len(self.train), 2)
+        n = max(self.train.n_rows, 2.0)
         return max(0.03, (math.log(n) + 2.0 * math.log(CHOICES)) / (2.0 * n))
 
     def size(self, expression: Expression) -> float:

@@ -1,0 +1,267 @@
+"""How well the data fix the constants of an equation, and how many digits they deserve.
+
+All of it comes from one triangular matrix, the R of a QR factorisation of the Jacobian. The normal
+equations would square its condition: for an input such as 1.7e9 + U(0, 100), a time in seconds,
+nothing would be left of it, and standard errors would be wrong by any factor.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from ieql.equations.expression import Expression
+from ieql.equations.program import Program, free_constants
+from ieql.sample import Sample
+
+__all__ = ["Information", "readable", "shortest", "standard_errors", "tied"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+EXACT = 1e-11
+"""Relative size below which a difference between two constants is rounding."""
+RIDGE = 1e-14
+"""Added to R, whose columns have unit length: a constant without influence has a large error."""
+ROWS_AT_ONCE = 32_768
+CHECKED = 2_000
+"""Rows, and points of the domain, at which rounding must not move the prediction."""
+MOVED = 0.1
+"""Part of a prediction's standard error by which rounding may move it."""
+EVIDENCE = 1.0
+"""Nats by which the data must prefer that two constants are one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """What the rows say about the free constants at the given ones.
+
+    Attributes
+    ----------
+    error : float
+        Weighted mean of the squared residuals.
+    n_rows : float
+        Number of measured rows, the sum of the weights.
+    free : int64 array (p,)
+        The constants concerned, as places in `Expression.constants`.
+    size : array (p,)
+        Length of each column of the Jacobian, with weights that sum to one.
+    factor : array (p, p)
+        R of the Jacobian with columns of unit length.
+    projected : array (p,)
+        Qᵀ times the residuals: what the constants can still explain to first order.
+    """
+
+    error: float
+    n_rows: float
+    free: Indices
+    size: Array
+    factor: Array
+    projected: Array
+
+    @classmethod
+    def of(cls, expression: Expression, sample: Sample) -> Information | None:
+        """Factorise the Jacobian on the rows; None if a value or derivative is not finite."""
+        program = Program.of(expression)
+        free = free_constants(expression)
+        p = len(free)
+        root = np.sqrt(sample.weight / sample.weight.sum())
+        R = np.zeros((0, p + 1))
+        for start in range(0, len(sample), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            value, J = program.jacobian(sample.XT[:, rows], free=free)
+            block = np.vstack([J, sample.y[rows] - value]) * root[rows]
+            if not np.all(np.isfinite(block)):
+                return None
+            R = np.linalg.qr(np.vstack([R, block.T]), mode="r")
+        R = np.vstack([R, np.zeros((max(p + 1 - len(R), 0), p + 1))])
+        size = np.linalg.norm(R[:, :p], axis=0)
+        size = np.where(size > 0.0, size, 1.0)
+        if not (np.all(size > 1e-150) and np.all(size < 1e150)):
+            return None
+        # With the ridge below it the factor can always be inverted.
+        scaled = np.hstack([R[: p + 1, :p] / size, R[: p + 1, p:]])
+        ridge = np.hstack([RIDGE * np.eye(p), np.zeros((p, 1))])
+        regular = np.linalg.qr(np.vstack([scaled, ridge]), mode="r")
+        error = float(R[:, p] @ R[:, p])
+        return cls(error, sample.n_rows, free, size, regular[:p, :p], regular[:p, p])
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise over the number of rows: mse / (N - p)."""
+        return self.error / max(self.n_rows - len(self.free), 1.0)
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the free constants, σ² (JᵀJ)⁻¹."""
+        inverse = self._inverse()
+        return self.variance * (inverse @ inverse.T)
+
+    @property
+    def standard_errors(self) -> Array:
+        """Standard errors of the free constants."""
+        return np.sqrt(self.variance * np.sum(self._inverse() ** 2, axis=1))
+
+    @property
+    def conditional_errors(self) -> Array:
+        """What the standard errors would be if all other constants were known."""
+        return np.sqrt(self.variance) / self.size
+
+    def step(self) -> Array:
+        """The Gauss-Newton step of the free constants."""
+        solved: Array = solve_triangular(self.factor, self.projected) / self.size
+        return solved
+
+    def prediction_errors(self, expression: Expression, XT: Array) -> Array:
+        """Standard error of the equation's value at given points (of the curve, not of a row).
+
+        NaN where the equation is undefined.
+        """
+        _, J = Program.of(expression).jacobian(XT, free=self.free)
+        spread = solve_triangular(
+            self.factor, J / self.size[:, None], trans="T", check_finite=False
+        )
+        return np.asarray(np.sqrt(self.variance * np.sum(spread**2, axis=0)))
+
+    def _inverse(self) -> Array:
+        inverse: Array = solve_triangular(self.factor, np.eye(len(self.free)))
+        return inverse / self.size[:, None]
+
+
+def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float, ...], float]:
+    """Standard error of each constant (zero for fixed ones) and the mean squared error.
+
+    From the Gauss-Newton covariance σ² (JᵀJ)⁻¹ with σ² = SSE / (N - p), N being the sum of the
+    weights. NaN where the rows do not tell.
+    """
+    result = np.zeros(len(expression.constants()))
+    free = free_constants(expression)
+    known = Information.of(expression, sample)
+    if known is None:
+        result[free] = math.nan
+        value = Program.of(expression).evaluate(sample.XT)
+        return tuple(result.tolist()), sample.rmse(value) ** 2
+    if len(free):
+        result[free] = known.standard_errors
+    return tuple(result.tolist()), known.error
+
+
+# --- digits --------------------------------------------------------------------------------------
+
+
+def readable(expression: Expression, sample: Sample, points: Array | None = None) -> Expression:
+    """Round the constants to two digits of their standard errors.
+
+    So a constant moves by at most a twentieth of its standard error; it gets more digits where
+    together they would move a prediction, on the rows or at the given points (inputs × points), by
+    more than a tenth of *its* standard error.
+    """
+    known = Information.of(expression, sample)
+    theta = expression.constants()
+    if known is None:
+        return _rounded(expression, np.full(len(theta), 1e-7) * np.abs(theta))
+    errors = np.zeros(len(theta))
+    errors[known.free] = known.standard_errors
+    XT = sample.XT[:, :CHECKED]
+    if points is not None:
+        XT = np.ascontiguousarray(np.concatenate([XT, points[:, :CHECKED]], axis=1))
+    value = expression.evaluate(XT.T)[:, 0]
+    size = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
+    allowed = MOVED * known.prediction_errors(expression, XT) + 10.0 * EXACT * size
+    for part in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5):
+        trial = _rounded(expression, part * _half_places(errors) + EXACT * np.abs(theta))
+        moved = np.abs(trial.evaluate(XT.T)[:, 0] - value)
+        if np.all((moved <= allowed) | ~np.isfinite(allowed)):
+            return trial
+    return expression
+
+
+def _half_places(errors: Array) -> Array:
+    """Half a unit of the place at which the second digit of each error stands."""
+    known = np.isfinite(errors) & (errors > 0.0)
+    place = np.floor(np.log10(np.where(known, errors, 1.0))) - 1.0
+    return np.where(known, 0.5 * 10.0**place, 0.0)
+
+
+def _rounded(expression: Expression, tolerance: Array) -> Expression:
+    theta = expression.constants()
+    for value in np.unique(theta):  # equal constants stay equal
+        tolerance[theta == value] = tolerance[theta == value].min()
+    shorter = [shortest(t, tol) for t, tol in zip(theta.tolist(), tolerance.tolist(), strict=True)]
+    return expression.with_constants(shorter).canonical()
+
+
+def shortest(value: float, tolerance: float) -> float:
+    """The decimal number with the fewest digits within `tolerance` of `value`.
+
+    Examples
+    --------
+    >>> shortest(0.0082685013, 1e-8)
+    0.0082685
+    """
+    if not math.isfinite(value) or value == 0.0:
+        return value
+    for digits in range(1, 17):
+        rounded = float(f"{value:.{digits}g}")
+        # A constant is never rounded away: whether it is zero is decided by `trim`.
+        if abs(rounded - value) <= tolerance and rounded != 0.0:
+            return rounded
+    return value
+
+
+# --- ties ----------------------------------------------------------------------------------------
+
+
+def tied(expression: Expression, sample: Sample) -> Expression:
+    """Give weights of one sum a common value where the data prefer that they have one.
+
+    Two weights that agree within an error that is small beside them are hardly equal by chance:
+    the evidence for one common constant is about ln(|w| / (2.5 s)) - d²/(2 s²) nats, d being their
+    difference and s its standard error. The others move along, to the least squares under the tie.
+    """
+    known = Information.of(expression, sample)
+    if known is None or len(known.free) < 2:
+        return expression
+    groups = _groups(expression, known)
+    labels = sorted(set(groups))
+    if len(labels) == len(groups):
+        return expression
+    membership = np.array([[float(g == label) for label in labels] for g in groups])
+    theta = expression.constants()
+    weighted = known.factor * known.size
+    # The least squares of R (θ - θ̂) over constants of which some are the same.
+    common, *_ = np.linalg.lstsq(weighted @ membership, weighted @ theta[known.free], rcond=None)
+    theta[known.free] = membership @ common
+    if not np.all(np.isfinite(theta)) or np.any(theta[known.free] == 0.0):
+        return expression
+    trial = expression.with_constants(theta)
+    rmse = sample.rmse(trial.evaluate(sample.XT.T)[:, 0])
+    n_ties = len(groups) - len(labels)
+    limit = known.error * (1.0 + (n_ties * math.log(known.n_rows) + 1.0) / known.n_rows)
+    is_kept = rmse**2 <= limit + (EXACT * sample.spread()) ** 2
+    return trial if is_kept else expression
+
+
+def _groups(expression: Expression, known: Information) -> list[int]:
+    """For each free constant the first one of its group: those that may well be the same."""
+    theta, covariance = expression.constants()[known.free], known.covariance
+    place = {int(t): k for k, t in enumerate(known.free)}
+    group = list(range(len(known.free)))
+    start = 0
+    for s in expression.sums:
+        weights = range(start + 1, start + 1 + len(s.weights))
+        places = [place[t] for t in weights if t in place]
+        for i, a in enumerate(places):
+            for b in places[i + 1 :]:
+                variance = covariance[a, a] + covariance[b, b] - 2.0 * covariance[a, b]
+                size = min(abs(theta[a]), abs(theta[b]))
+                error = math.sqrt(max(variance, 0.0)) + EXACT * size
+                difference = theta[a] - theta[b]
+                evidence = math.log(size / (2.5 * error) + 1e-300)
+                if evidence - 0.5 * (difference / error) ** 2 > EVIDENCE:
+                    group[b] = min(group[a], group[b])
+        start += 1 + len(s.weights)
+    return group
