@@ -43,6 +43,7 @@ ORDER: list[str | tuple[str, ...]] = [
     "equations",
     "problems",  # data and the equations behind them: the search and the doors may use it, too
     "selection",  # trainings yield its candidates
+    "caution",
     "training.*",
     "parallel",
     "search",

@@ -251,7 +251,9 @@ def _learned(
     fronts: list[list[Candidate]], targets: list[Target], result: Result, is_finished: bool
 ) -> Learned:
     first = targets[0]
-    rows = first.n_rows if is_finished else (round(first.train.n_rows), round(first.held_out.n_rows))
+    rows = (
+        first.n_rows if is_finished else (round(first.train.n_rows), round(first.held_out.n_rows))
+    )
     return Learned(
         fronts,
         [t.mean_errors for t in targets],
@@ -335,8 +337,10 @@ def _target(
     own = _sample(train.X, train.y[:, k], train.weight)
     checks = _sample(validation.X, validation.y[:, k], validation.weight)
     outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
-    aside = _set_aside(own.joined(checks)) if model.loss == "auto" else np.zeros(
-        len(own) + len(checks), dtype=bool
+    aside = (
+        _set_aside(own.joined(checks))
+        if model.loss == "auto"
+        else np.zeros(len(own) + len(checks), dtype=bool)
     )
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)

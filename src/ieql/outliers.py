@@ -28,9 +28,7 @@ LARGEST_SHARE = 0.15
 """If more rows than this stand off, they are not outliers but something to be learned."""
 
 
-def stand_far_off(
-    XT: Floats, value: Floats, times: float = RESIDUAL, floor: float = 0.0
-) -> Mask:
+def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: float = 0.0) -> Mask:
     """Which rows differ from the median of their neighbours by many times the usual spread.
 
     The spread is that of the neighbours (by quartiles, so that other outliers among them do not

@@ -18,7 +18,7 @@ from ieql.equations.intervals import Enclosure
 from ieql.equations.program import Program
 from ieql.equations.proof import conditions
 
-__all__ = ["TOO_FAR", "excess", "is_safe", "positive_denominators", "worst_points"]
+__all__ = ["excess", "is_safe", "positive_denominators", "worst_points"]
 
 Array = NDArray[np.float64]
 MARGIN = 1e-4
@@ -37,8 +37,6 @@ QUICK_WORK = 10_000
 """Work of such a proof (`Budget`): natural intervals, and some splits."""
 FACTORS = {"sqrt": 1, "square": 1, "mul": 2, "div": 1}
 """Units that are zero where one of their first so many arguments is."""
-TOO_FAR = 100.0
-"""An output so many ranges of y away from the measured values is flagged."""
 
 
 def is_safe(
