@@ -158,6 +158,9 @@ class StandIn:
         model._know(*json.loads(Path(path).read_text()))
         return model
 
+    def _cautions(self):
+        return [f"Nobody has proved {name}." for name in self.target_names_ if name == "power"]
+
     def _know(self, features, targets):
         self.feature_names_, self.target_names_ = features, targets
         fronts = [FRONT.assign(output=name) for name in targets]
@@ -222,6 +225,13 @@ def test_fit_prints_the_front_and_the_selected_equation(stand_in):
     assert "Inputs that matter: speed. Not used: load, power." in result.stdout
     assert "ieql predict runs/data-torque new.csv" in result.stdout
     assert RunFolder.exists("runs/data-torque")
+
+
+def test_reasons_for_caution_stand_below_the_front(stand_in):
+    assert "Nobody" not in ieql("fit", "data.csv", "--target", "torque", "--out", "one").stdout
+    result = ieql("fit", "data.csv", "--target", "power", "--out", "other")
+    assert "\nNobody has proved power.\n" in result.stdout
+    assert "\nNobody has proved power.\n" in ieql("show", "other").stdout
 
 
 def test_fit_says_where_the_report_is(stand_in):

@@ -35,12 +35,16 @@ ORDER: list[str | tuple[str, ...]] = [
     "equations.program",
     "equations.extract",
     "equations.simplify",
+    "equations.intervals",
+    "equations.branching",
+    "equations.proof",
     "equations.safety",
     "equations.precision",
     "equations.refit",
     "equations",
     "problems",  # data and the equations behind them: the search and the doors may use it, too
     "selection",  # trainings yield its candidates
+    "caution",
     "training.*",
     "parallel",
     "search",

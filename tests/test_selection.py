@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -159,6 +160,20 @@ def test_the_description_length_takes_the_simplest_of_exact_equations() -> None:
     """Below rounding a smaller error means nothing."""
     front = [candidate(2, 1e-13, train=1e-13), candidate(9, 1e-16, train=1e-16)]
     assert select(front, "MDL", mean_error=1.0, n_rows=(900, 100)) == 0
+
+
+def test_an_equation_that_goes_far_beyond_the_measured_values_pays_ten_nats() -> None:
+    """Selected only if the data ask for it; what is merely not proved pays nothing."""
+    n = (900, 100)
+    calm = candidate(3, 0.5, train=0.5)
+    wild = replace(candidate(3, 0.4975, train=0.4975), proved=True, excess=1e6)
+    needed = replace(wild, rmse_train=0.49, rmse_validation=0.49)
+    still = replace(wild, proved=None, excess=99.0)
+    assert select([calm, wild], "MDL", n_rows=n) == 0
+    assert select([calm, needed], "MDL", n_rows=n) == 1
+    assert select([calm, still], "MDL", n_rows=n) == 1
+    far, near = scores([wild, still], "MDL", n_rows=n)
+    assert far - near == pytest.approx(20.0)
 
 
 def test_thinning_leaves_out_what_is_hardly_better_than_something_simpler() -> None:

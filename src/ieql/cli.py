@@ -515,6 +515,8 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
+    for sentence in model._cautions():
+        typer.echo(visible(sentence))
 
 
 def _conclude(model: IEQLRegressor, folder: Path) -> None:

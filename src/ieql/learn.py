@@ -502,6 +502,8 @@ def _finish_one(
         rmse_extrapolation=rmse_extrapolation,
         standard_errors=equation.standard_errors,
         precise=equation.precise,
+        proved=equation.proved,
+        excess=equation.excess,
     )
 
 

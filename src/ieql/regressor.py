@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ieql.caution import caution
 from ieql.data import Dataset, Domain, declared_inputs
 from ieql.doubts import CROSS_FITTING, HELD_OUT, disagreement_sentence, outlier_sentence
 from ieql.equations.expression import Expression
@@ -527,6 +528,17 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             )
         result: Expression = front[k].equation(precise)
         return result
+
+    def _cautions(self) -> list[str]:
+        """What is to be said of the safety of the selected equations, one sentence each."""
+        several = len(self.fronts_) > 1
+        found = [
+            caution(front[chosen], name if several else None)
+            for front, chosen, name in zip(
+                self.fronts_, self.selected_, self.target_names_, strict=True
+            )
+        ]
+        return [sentence for sentence in found if sentence is not None]
 
     def _rows_of(self, index: int | None) -> list[int | None]:
         """Row within each output's front; `index` counts the rows of `equations_`."""

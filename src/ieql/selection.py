@@ -18,11 +18,15 @@ from ieql.errors import IeqlError, nearest
 if TYPE_CHECKING:
     from ieql.equations.expression import Expression
 
-__all__ = ["CRITERIA", "Candidate", "Front", "scores", "select", "thinned"]
+__all__ = ["CRITERIA", "TOO_FAR", "Candidate", "Front", "scores", "select", "thinned"]
 
 CRITERIA = ("V_int", "V_int-S", "V_int&ex", "MDL")
 CHOICES = 30.0
 """How many connections, for the description length, each connection was chosen among."""
+TOO_FAR = 100.0
+"""An equation that goes so many ranges of y away from the measured values is flagged, ..."""
+FAR_COST = 20.0
+"""... and its description length rises by so much: ten nats, the evidence of e¹⁰ to 1."""
 ROUNDING = 1e-10
 """Errors below this part of the mean predictor's are rounding."""
 
@@ -69,6 +73,11 @@ class Candidate:
     def equation(self, precise: bool = False) -> Expression:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
         return self.precise if precise and self.precise is not None else self.expression
+
+    @property
+    def goes_too_far(self) -> bool:
+        """Whether it goes far beyond anything measured, somewhere in the domain."""
+        return self.excess > TOO_FAR
 
     @property
     def error(self) -> float:
@@ -229,7 +238,10 @@ def scores(
         MDL       N ln(mse) + s (ln N + 2 ln 30)
 
     with the mean squared error of all N rows, train and validation: what the residuals cost, plus
-    for each connection its constant and the choice of the connection.
+    for each connection its constant and the choice of the connection. An equation that somewhere
+    in the domain goes more than 100 ranges of y away from the measured values pays 20 more: what
+    looks like a pole is believed only if the data ask for it. One that is merely not proved to be
+    safe pays nothing.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -289,6 +301,7 @@ def _description_lengths(
     floor = (ROUNDING * mean_error) ** 2 + np.finfo(np.float64).tiny
     complexity = np.array([c.complexity for c in candidates])
     values = n * np.log(mse + floor) + complexity * (np.log(n) + 2.0 * np.log(CHOICES))
+    values += FAR_COST * np.array([c.goes_too_far for c in candidates])
     return np.where(np.isfinite(values), values, np.inf)
 
 

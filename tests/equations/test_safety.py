@@ -7,7 +7,7 @@ import pytest
 
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
-from ieql.equations.safety import is_safe, positive_denominators, worst_points
+from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
 from ieql.units import Unit
 
 NAMES = ("x", "y")
@@ -34,6 +34,9 @@ def parse(text, custom=None):
         # with the largest value as the measure, no Planck law ever reached the front.
         "1/(exp(10*x + 10.1) - 1)",
         "log(exp(9*x + 9.3) - 1)",
+        # Proved positive: safe whatever its range.
+        "1/exp(20*x)**2",
+        "log(x + 1.0001)",
     ],
 )
 def test_safe(text):
@@ -49,7 +52,6 @@ def test_safe(text):
         ("log(x**2)", "the argument comes close to zero"),
         ("1/(x**2)", "the denominator comes close to zero"),
         ("1/(exp(10*x + 9.98) - 1)", "the denominator changes its sign, if only just"),
-        ("1/exp(20*x)**2", "the denominator comes very close to zero beside its usual value"),
         ("sqrt(x)", "the argument is negative at some points"),
         ("exp(1000*x)", "the value overflows"),
         ("1/(1 + 0*x) + log(0.001 + exp(-20*x - 20))*0 + 1/(y - 0.9)", "one bad unit is enough"),
@@ -57,6 +59,51 @@ def test_safe(text):
 )
 def test_unsafe(text, why):
     assert not is_safe(parse(text), POINTS), why
+
+
+WIDE = np.exp(np.random.default_rng(1).uniform(np.log(1e-9), np.log(1e9), (2, 500)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["log(x)", "20/x", "log(sqrt(x))", "log(x) - 0.5*log(y)", "1/sqrt(x*y)", "log(x/(x + y))"],
+)
+def test_an_argument_that_is_proved_positive_is_safe_over_any_number_of_decades(text):
+    """Once log(x) over five decades was refused, and 2*log(sqrt(x)) was what came out."""
+    assert is_safe(parse(text), WIDE)
+
+
+@pytest.mark.parametrize(
+    "z",
+    [
+        "x**2 + y**2",  # zero between the points
+        "x**4 - 2*x**2*y + y**2",
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ["log({z})", "log(sqrt({z}))", "1/sqrt({z})", "log(sqrt(sqrt({z})))", "y/(sqrt({z})*3)"]
+)
+def test_a_root_is_no_way_around_the_margin(z, text):
+    expression = parse(text.format(z=z))
+    near = np.concatenate([POINTS, [[1e-4], [2e-4]]], axis=1)
+    assert is_safe(expression, near, margins=False)
+    assert not is_safe(expression, near)
+
+
+def test_a_root_alone_needs_no_margin():
+    assert is_safe(parse("sqrt(x**2 + y**2)"), POINTS)
+    assert is_safe(parse("log(sqrt(x**2) + 1)"), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(0.0, 4.0, 0.5), (-2.0, 4.0, 1.0), (0.0, 402.0, 100.0)]
+)
+def test_how_far_an_output_goes_is_counted_in_ranges_of_the_measured_values(low, high, expected):
+    assert excess(low, high, np.array([0.0, 1.0, 4.0])) == pytest.approx(expected)
+
+
+def test_a_target_without_a_range_is_no_reason_to_divide_by_zero():
+    assert excess(3.0, 3.0, np.full(5, 3.0)) == 0.0
 
 
 def test_a_single_bad_point_is_enough():

@@ -86,6 +86,18 @@ def test_the_parts_asked_for_are_there(page):
     assert "2.500 ± 0.025" in said
 
 
+def test_what_is_proved_of_an_equation_is_among_its_facts():
+    fitted = model()
+    simple, better, best = fitted.fronts_[0]
+    fitted.fronts_ = [
+        [simple, replace(better, proved=True), replace(best, proved=True, excess=1e6)]
+    ]
+    said = words(fitted.report_html())
+    assert "Safe at all sampled points; a proof was not found" in said
+    assert said.count("Proved safe in the whole domain") >= 2
+    assert "more than 100 times the range of the target beyond the measured values" in said
+
+
 def test_it_is_well_formed(page):
     Reader(page)
     for svg in re.findall(r"<svg.*?</svg>", page, flags=re.S):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from ieql.data import Scaling
 from ieql.equations.expression import Expression
 from ieql.equations.precision import EXACT, Information, readable, standard_errors, tied
 from ieql.equations.program import Program, free_constants
-from ieql.equations.safety import is_safe, positive_denominators, worst_points
+from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
+from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
 from ieql.equations.simplify import expansions, gauge, parabolas, simplify
 from ieql.prior import Prior
 from ieql.sample import Sample
@@ -49,6 +50,10 @@ class Equation:
     """Mean squared error on the training rows, or on some of them where there are very many."""
     precise: Expression | None = None
     """The same with all digits."""
+    proved: bool | None = None
+    """Whether it is proved to be safe in the whole domain; None if it is not known."""
+    excess: float = math.nan
+    """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
 
 
 def finish(
@@ -92,8 +97,14 @@ def finish(
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
         for e in (readable(precise, part, domain), precise):
-            if _is_sound(e, domain, prior, bounds):
-                return Equation(e, *standard_errors(e, part), precise)
+            proof = _sound(e, domain, prior, bounds, is_late)
+            if proof is None:
+                continue
+            # Who asks for all digits is to be as safe as who does not.
+            same = e == precise or _sound(precise, domain, prior, bounds, is_late) is not None
+            far = excess(proof.low, proof.high, train.y)
+            errors = standard_errors(e, part)
+            return Equation(e, *errors, precise if same else e, proof.proved, far)
     return None
 
 
@@ -147,14 +158,34 @@ def _settled(expression: Expression, sample: Sample, domain: Array) -> Expressio
     return expression
 
 
-def _is_sound(
-    e: Expression, domain: Array, prior: Prior, bounds: tuple[float, float] | None
-) -> bool:
-    """Whether an equation is permitted, and safe also where a singularity is closest."""
-    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds)):
-        return False
-    worst = worst_points(e, domain, domain.min(axis=1), domain.max(axis=1), seed=0)
-    return worst.shape[1] == 0 or is_safe(e, worst, bounds=bounds)
+def _sound(
+    e: Expression,
+    domain: Array,
+    prior: Prior,
+    bounds: tuple[float, float] | None,
+    is_late: Callable[[], bool],
+) -> Proof | None:
+    """What is known of an equation's safety in the domain; None if it is not safe or permitted.
+
+    What is not proved must keep away from singularities at the points, also where one is closest.
+    """
+    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds, margins=False)):
+        return None
+    ends = domain.min(axis=1), domain.max(axis=1)
+    late = is_late()
+    proof = prove(
+        e, *ends, bounds, work=LITTLE_WORK if late else WORK, is_late=None if late else is_late
+    )
+    if proof.proved is False:
+        return None
+    if proof.proved is None:
+        worst = worst_points(e, domain, *ends, seed=0)
+        for points in (domain, worst):
+            if points.shape[1] and not is_safe(e, points, bounds=bounds):
+                return None
+    value = Program.of(e).evaluate(domain)
+    low, high = min(proof.low, float(value.min())), max(proof.high, float(value.max()))
+    return replace(proof, low=low, high=high)
 
 
 def refit(

@@ -1,7 +1,8 @@
 """Whether an equation is safe in the declared domain (section "Atomic Units with Singularities").
 
 The paper pulls singular arguments into their domain by penalties; here, in addition, an equation
-that leaves the domain at any sampled point never reaches the front.
+that leaves the domain at any sampled point never reaches the front. This is the quick filter of the
+search; before an equation is shown, `ieql.equations.proof` decides.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.expression import Expression
+from ieql.equations.branching import Budget, positive_bound
+from ieql.equations.expression import Expression, Sum
+from ieql.equations.intervals import Enclosure
 from ieql.equations.program import Program
+from ieql.equations.proof import conditions
 
-__all__ = ["is_safe", "positive_denominators", "worst_points"]
+__all__ = ["excess", "is_safe", "positive_denominators", "worst_points"]
 
 Array = NDArray[np.float64]
 MARGIN = 1e-4
@@ -24,7 +28,15 @@ Alike for the edges of other domains: a part of the distance from the edge to th
 """
 LOCAL_MARGIN, LOCAL = 1e-3, 0.1
 """... or this part of the value below which a tenth of the points lie: exp(z) - 1 is safe from 0.1
-on, even where it reaches a million."""
+on, even where it reaches a million.
+
+What is proved to be positive all over the box of the points needs no margin: it is as safe over
+five decades as over one.
+"""
+QUICK_WORK = 10_000
+"""Work of such a proof (`Budget`): natural intervals, and some splits."""
+FACTORS = {"sqrt": 1, "square": 1, "mul": 2, "div": 1}
+"""Units that are zero where one of their first so many arguments is."""
 
 
 def is_safe(
@@ -32,8 +44,12 @@ def is_safe(
     XT: Array,
     program: Program | None = None,
     bounds: tuple[float, float] | None = None,
+    margins: bool = True,
 ) -> bool:
     """Whether all units are defined, and all values finite and bounded, on the given points.
+
+    Points say nothing of what lies between them. So singular arguments must keep away from the
+    edges of their domains, or be proved to lie inside all over the box of the points.
 
     Parameters
     ----------
@@ -45,6 +61,8 @@ def is_safe(
         The compiled form, if it exists already.
     bounds : (low, high), optional
         What the output must not leave (the paper's bound B).
+    margins : bool
+        False looks at the points alone.
     """
     program = program or Program.of(expression)
     value = program.evaluate(XT)
@@ -62,13 +80,34 @@ def is_safe(
             return False
         if not _keeps_away(lows[k], highs[k], domain, MARGIN, lows[k], highs[k]):
             close.append((k, domain))
-    if not close:
+    if not close or not margins:
         return True
     values = [z for args in expression.arguments(XT.T) for z in args]
     return all(
         _keeps_away(lows[k], highs[k], domain, LOCAL_MARGIN, *_near(values[k]))
+        or _is_proved(expression, k, domain, XT)
         for k, domain in close
     )
+
+
+def _is_proved(
+    expression: Expression, place: int, domain: tuple[float, float, bool], XT: Array
+) -> bool:
+    """Whether little work proves that an argument stays in its domain in the box of the points.
+
+    All other arguments are taken to be inside theirs: they have their own tests.
+    """
+    arguments = [(k, a) for k, node in enumerate(expression.nodes) for a in range(len(node.args))]
+    budget = Budget.of(QUICK_WORK, seconds=1.0)
+    with np.errstate(all="ignore"):
+        for condition in conditions(expression):
+            if condition.argument == arguments[place]:
+                f = Enclosure(expression, condition.sum)
+                box = XT[list(f.inputs)]
+                ends = box.min(axis=1), box.max(axis=1)
+                if positive_bound(f, *ends, domain[2], budget) is None:
+                    return False
+    return True
 
 
 def _near(z: Array) -> tuple[float, float]:
@@ -105,13 +144,40 @@ def _keeps_away(
 
 def _sum_domains(expression: Expression) -> list[tuple[float, float, bool] | None]:
     """Domain of every sum that is a singular argument; closed where the unit is finite there."""
+    strict = _strict_roots(expression)
     domains: list[tuple[float, float, bool] | None] = []
-    for node in expression.nodes:
+    for k, node in enumerate(expression.nodes):
         for a in range(len(node.args)):
             low, high = node.unit.domains[a]
             bounded = a in node.unit.singular and not node.args[a].is_constant
-            domains.append((low, high, node.unit.name == "sqrt") if bounded else None)
+            closed = node.unit.name == "sqrt" and k not in strict
+            domains.append((low, high, closed) if bounded else None)
     return domains + [None] * len(expression.outputs)
+
+
+def _strict_roots(expression: Expression) -> set[int]:
+    """Roots that must not be zero, as a logarithm or quotient is made of them alone.
+
+    The root of a number is much further from zero than the number: without this log(sqrt(z)) would
+    pass where log(z) does not.
+    """
+    d = len(expression.names)
+    found: set[int] = set()
+    stack: list[Sum] = []
+    for node in expression.nodes:
+        if node.unit.name != "sqrt":
+            stack += [node.args[a] for a in node.unit.singular]
+    while stack:
+        s = stack.pop()
+        if s.bias != 0.0 or len(s.sources) != 1 or s.sources[0] < d:
+            continue
+        k = s.sources[0] - d
+        node = expression.nodes[k]
+        if node.unit.name == "sqrt":
+            found.add(k)
+        if node.unit.name in FACTORS:
+            stack += node.args[: FACTORS[node.unit.name]]
+    return found
 
 
 def positive_denominators(expression: Expression, X: Array) -> Expression:
@@ -151,3 +217,15 @@ def worst_points(expression: Expression, XT: Array, lower: Array, upper: Array, 
     ]
     points = np.concatenate([c.reshape(len(XT), -1) for c in clouds], axis=1)
     return np.ascontiguousarray(np.clip(points, lower[:, None], upper[:, None]))
+
+
+def excess(low: float, high: float, y: Array) -> float:
+    """How far an output that reaches from low to high goes beyond the measured values.
+
+    The largest distance from the middle of y, in ranges of y: 0.5 at its own ends.
+    """
+    least, most = float(y.min()), float(y.max())
+    middle, width = 0.5 * least + 0.5 * most, most - least
+    distance = max(high - middle, middle - low)
+    # A target that never changes has no range; its rounding must not be blown up.
+    return distance / max(width, 1e-9 * abs(middle), 1e-300)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ieql.caution import safety_facts
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.export.latex import latex
@@ -75,6 +76,7 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
         "rmse_train": candidate.rmse_train,
         "rmse_validation": candidate.rmse_validation,
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
+        "safety": safety_facts(candidate),
         "typeset": Markup(typeset(e, target, width=76)),
         "short": Markup(typeset(e, None, width=52)),
         "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],

@@ -1,0 +1,284 @@
+"""How low a sum goes over a box: descents from above, branch and bound from below."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.intervals import EPS, Bounds, Enclosure
+
+__all__ = ["Budget", "Descent", "descend", "draw", "positive_bound"]
+
+Array = NDArray[np.float64]
+SWEEP = 256
+"""Boxes that are bounded at once."""
+POINTS, CORNERS = 768, 256
+"""Points and corners of a box among which descents start, ..."""
+STARTS, STEPS = 24, 24
+"""... how many there are, and how long they are."""
+WIDE = 1e3
+"""Ratio of the ends of an interval above which it is split in the middle of its decades."""
+ROUNDING = 16.0 * EPS
+"""Part of the size of its terms by which a computed sum may be off."""
+
+
+@dataclass
+class Budget:
+    """What may still be spent on a proof.
+
+    Attributes
+    ----------
+    work : float
+        Numbers that may still be bounded: boxes × units × inputs.
+    deadline : float
+        Time of this thread at which the search is given up; a busy machine does not matter.
+    is_late : callable
+        Asked now and then: once it says yes, nothing is left.
+    boxes : int
+        Number of boxes looked at so far.
+    """
+
+    work: float
+    deadline: float
+    is_late: Callable[[], bool] = lambda: False
+    boxes: int = 0
+
+    @classmethod
+    def of(cls, work: float, seconds: float, is_late: Callable[[], bool] | None = None) -> Budget:
+        """So much work, and so many seconds from now on."""
+        return cls(work, time.thread_time() + seconds, is_late or (lambda: False))
+
+    def spend(self, f: Enclosure, boxes: int) -> None:
+        """Note the work for so many boxes; a small number costs little less than some dozens."""
+        self.work -= (boxes + 30) * (len(f.nodes) + 1) * (len(f.inputs) + 3)
+        self.boxes += boxes
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.work <= 0 or time.thread_time() > self.deadline or self.is_late()
+
+
+# --- descents ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The lowest point that was found, its value, and the size of usual values."""
+
+    point: Array
+    value: float
+    usual: float
+
+
+def draw(lower: Array, upper: Array, rng: np.random.Generator) -> Array:
+    """Random points and corners of a box, (inputs, points)."""
+    d = len(lower)
+    share = rng.random((d, POINTS))
+    inside = lower[:, None] * (1.0 - share) + upper[:, None] * share
+    if 2**d <= CORNERS:
+        at_upper = (np.arange(2**d)[None, :] >> np.arange(d)[:, None]) % 2 == 1
+    else:
+        at_upper = rng.random((d, CORNERS)) < 0.5
+    corners = np.where(at_upper, upper[:, None], lower[:, None])
+    points = np.concatenate([inside, corners], axis=1)
+    return np.asarray(np.clip(points, lower[:, None], upper[:, None]))
+
+
+def descend(
+    f: Enclosure,
+    lower: Array,
+    upper: Array,
+    rng: np.random.Generator,
+    until: float = -np.inf,
+    starts: int = STARTS,
+) -> Descent:
+    """Follow the slope of a sum downwards from the lowest of some points, to `until` at most."""
+    points = draw(lower, upper, rng)
+    value = _middle(f.bounds(points, points))
+    usual = float(np.median(np.abs(value)))
+    first = np.argsort(value)[:starts]
+    x, best = points[:, first], value[first]
+    step = np.full(len(best), 0.1)
+    for _ in range(STEPS):
+        if np.any(best <= until) or np.all(step < 1e-7):
+            break
+        tried = _moves(f, x, best, step, lower, upper)
+        values = _middle(f.bounds(*(2 * [tried.reshape(len(x), -1)]))).reshape(len(best), -1)
+        pick = np.argmin(np.where(np.isnan(values), np.inf, values), axis=1)
+        rows = np.arange(len(pick))
+        better = values[rows, pick] < best
+        # Of the last three moves, which go by the step, the best one tells how long the next is.
+        factor = np.array([1.0, 1.0, 0.2, 1.0, 4.0])[pick]
+        step = np.where(better, step * factor, 0.1 * step)
+        x = np.where(better, tried[:, rows, pick], x)
+        best = np.where(better, values[rows, pick], best)
+    lowest = int(np.argmin(best))
+    return Descent(x[:, lowest], float(best[lowest]), usual)
+
+
+def _moves(f: Enclosure, x: Array, value: Array, step: Array, lower: Array, upper: Array) -> Array:
+    """Where to go from each point, (inputs, points, moves).
+
+    To the corner that the slope points to, to the zero of the tangent, and by steps of a part of
+    the box.
+    """
+    low, high = lower[:, None], upper[:, None]
+    width = high - low
+    slope = np.nan_to_num(_middle(f.bounds_and_slopes(x, x)[1]) * width, posinf=0.0, neginf=0.0)
+    steepest = np.maximum(np.abs(slope).max(axis=0), 1e-300)
+    direction = -slope / steepest
+    direction /= np.maximum(np.sqrt((direction**2).sum(axis=0)), 1e-300)
+    ends = [np.where(slope > 0, low, np.where(slope < 0, high, x))]
+    newton = 1.1 * np.abs(value) / steepest
+    for size in (np.minimum(newton, 2.0), 0.2 * step, step, 4.0 * step):
+        ends.append(np.clip(x + direction * size * width, low, high))
+    return np.stack(ends, axis=2)
+
+
+def _middle(bounds: Bounds) -> Array:
+    return 0.5 * bounds[0] + 0.5 * bounds[1]
+
+
+# --- branch and bound --------------------------------------------------------------------------
+
+
+@dataclass
+class _Boxes:
+    """Boxes that are not decided yet, with a lower bound for each."""
+
+    lower: Array
+    upper: Array
+    bound: Array
+
+    def take(self, count: int) -> tuple[Array, Array]:
+        """Take out those with the least bounds."""
+        chosen = np.arange(len(self.bound))
+        if len(chosen) > count:
+            chosen = np.argpartition(self.bound, count)[:count]
+        taken = self.lower[:, chosen], self.upper[:, chosen]
+        self.lower = np.delete(self.lower, chosen, axis=1)
+        self.upper = np.delete(self.upper, chosen, axis=1)
+        self.bound = np.delete(self.bound, chosen)
+        return taken
+
+    def add(self, lower: Array, upper: Array, bound: Array) -> None:
+        """Add some more."""
+        self.lower = np.concatenate([self.lower, lower], axis=1)
+        self.upper = np.concatenate([self.upper, upper], axis=1)
+        self.bound = np.concatenate([self.bound, bound])
+
+
+@dataclass(frozen=True)
+class _Swept:
+    """What a sweep has found of some boxes, which are smaller now where the sum is monotone."""
+
+    lower: Array
+    upper: Array
+    bound: Array
+    """Lower bound of the sum."""
+    centre: Array
+    """A point of each box where the sum is low ..."""
+    low: Array
+    """... and a lower bound of its value there."""
+    smear: Array
+    """By how much the sum may vary along each input."""
+
+
+def positive_bound(
+    f: Enclosure,
+    lower: Array,
+    upper: Array,
+    closed: bool,
+    budget: Budget,
+    is_refuted: Callable[[Array], bool] = lambda points: False,
+    look_closer: Callable[[], bool] = lambda: False,
+) -> float | None:
+    """A lower bound of a sum over a box, if it is proved to be positive; else None.
+
+    Parameters
+    ----------
+    f : Enclosure
+        The sum.
+    lower, upper : array (inputs,)
+        The ends of the box, for the inputs of `f`.
+    closed : bool
+        Whether zero is good enough. Then rounding does no harm: 1 - cos(x) counts as not negative.
+    budget : Budget
+        What may be spent.
+    is_refuted : callable
+        Is shown points (inputs, points) where the sum may be negative; if it says yes, all is over.
+    look_closer : callable
+        Called once, before the first box is split; if it says yes, all is over.
+    """
+    whole = lower[:, None], upper[:, None]
+    slack = float(np.nan_to_num(ROUNDING * f.size(*whole), posinf=0.0)[0])
+    boxes = _Boxes(*whole, np.zeros(1))
+    least = np.inf
+    is_first = True
+    while len(boxes.bound):
+        swept = _sweep(f, *boxes.take(SWEEP), slack)
+        budget.spend(f, len(swept.bound))
+        done = swept.bound >= -slack if closed else swept.bound > 0.0
+        least = min(least, swept.bound[done].min(initial=np.inf))
+        if np.all(done):
+            continue
+        suspect = ~done & (swept.low <= 0.0)
+        if suspect.any() and is_refuted(swept.centre[:, suspect]):
+            return None
+        if is_first and look_closer():
+            return None
+        is_first = False
+        if not f.is_known or budget.is_spent or not _split(swept, ~done, whole, boxes):
+            return None
+    return float(least)
+
+
+def _sweep(f: Enclosure, lower: Array, upper: Array, slack: float) -> _Swept:
+    """Bound a sum over some boxes, by natural intervals and by the mean-value form."""
+    (natural, _), (least, most) = f.bounds_and_slopes(lower, upper)
+    # Where the sum rises or falls all over the box, its minimum lies on one side.
+    rises, falls = least >= 0.0, most <= 0.0
+    lower, upper = np.where(falls & ~rises, upper, lower), np.where(rises, lower, upper)
+    # The point for which the bound is highest (Baumann): as much may be lost on either side.
+    share = np.nan_to_num(most / (most - least), nan=0.5)
+    centre = np.clip(lower * share + upper * (1.0 - share), lower, upper)
+    low, _ = f.bounds(centre, centre)
+    below, above = lower - centre, upper - centre
+    losses = np.minimum(
+        np.where(below < 0.0, most * below, 0.0), np.where(above > 0.0, least * above, 0.0)
+    )
+    loss = losses.sum(axis=0) * (1.0 + 4.0 * EPS * (len(lower) + 2))
+    # The mean-value form holds for exact values; those that are computed may be off.
+    tangent = low + loss - slack - 4.0 * EPS * np.abs(low)
+    bound = np.fmax(natural, tangent)
+    width = upper - lower
+    smear = np.where(width > 0.0, np.maximum(-least, most) * width, 0.0)
+    return _Swept(lower, upper, bound, centre, low, smear)
+
+
+def _split(
+    swept: _Swept, chosen: NDArray[np.bool_], whole: tuple[Array, Array], boxes: _Boxes
+) -> bool:
+    """Halve boxes along the input that matters most; False if one is as small as can be."""
+    lower, upper, bound = swept.lower[:, chosen], swept.upper[:, chosen], swept.bound[chosen]
+    smear = swept.smear[:, chosen]
+    # Where a slope is not bounded, the widest of such inputs is taken.
+    part = (upper - lower) / np.maximum(whole[1] - whole[0], 1e-300)
+    smear = np.where(np.isfinite(smear), np.minimum(smear, 1e200), 1e250 * part)
+    axis = np.argmax(smear, axis=0)
+    columns = np.arange(len(axis))
+    a, b = lower[axis, columns], upper[axis, columns]
+    middle = np.where((a > 0.0) & (b > WIDE * a), np.sqrt(a) * np.sqrt(b), 0.5 * a + 0.5 * b)
+    if not np.all((a < middle) & (middle < b)):
+        return False
+    left, right = upper.copy(), lower.copy()
+    left[axis, columns] = middle
+    right[axis, columns] = middle
+    boxes.add(lower, left, bound)
+    boxes.add(right, upper, bound)
+    return True

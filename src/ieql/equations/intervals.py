@@ -1,0 +1,379 @@
+"""Interval arithmetic over many boxes at once: bounds that hold whatever is rounded.
+
+A box is an interval for every input. `Enclosure` bounds one sum of an expression over many boxes
+in one go, and its gradient, too. Every operation is widened by the last digits, in which NumPy,
+the compiled kernels and a C library may differ: the bounds hold for the exact values and for those
+that are computed.
+
+Bounds hold where all arguments are inside the domains of their units; whether they are is what
+`ieql.equations.proof` finds out, one argument after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.units import REALS, Interval, Unit
+
+__all__ = ["RULES", "Bounds", "Enclosure", "Rule", "rule_of"]
+
+Array = NDArray[np.float64]
+Bounds = tuple[Array, Array]
+"""Lower and upper bounds, arrays of equal shape."""
+EPS = float(np.finfo(np.float64).eps)
+LARGEST = float(np.finfo(np.float64).max)
+LAST_DIGITS = 4.0 * EPS
+"""By how much functions are widened: NumPy promises their last digits but not all of them."""
+FAR = 1e6
+"""Beyond it a float is too coarse to tell on which side of a crest of a wave it lies."""
+
+
+# --- arithmetic --------------------------------------------------------------------------------
+
+
+def _outward(low: Array, high: Array, digits: float = EPS) -> Bounds:
+    """Widen by at least one unit in the last place; lower bounds are never +∞, upper never -∞."""
+    low, high = np.minimum(low, LARGEST), np.maximum(high, -LARGEST)
+    return low - digits * np.abs(low), high + digits * np.abs(high)
+
+
+def product(x: Bounds, y: Bounds) -> Bounds:
+    """Bounds of a product."""
+    corners = x[0] * y[0], x[0] * y[1], x[1] * y[0], x[1] * y[1]
+    # Zero times infinity is NaN. It counts as zero: every number inside is finite.
+    low = np.fmin(np.fmin(corners[0], corners[1]), np.fmin(corners[2], corners[3]))
+    high = np.fmax(np.fmax(corners[0], corners[1]), np.fmax(corners[2], corners[3]))
+    undefined = np.isnan(low)
+    if undefined.any():
+        low, high = np.where(undefined, 0.0, low), np.where(undefined, 0.0, high)
+    return _outward(low, high)
+
+
+def _negative(x: Bounds) -> Bounds:
+    return -x[1], -x[0]
+
+
+def _positive(x: Bounds) -> Bounds:
+    """The part of an interval that is not negative."""
+    return np.maximum(x[0], 0.0), np.maximum(x[1], 0.0)
+
+
+def reciprocal(x: Bounds) -> Bounds:
+    """Bounds of 1/x for the positive part of x."""
+    low, high = _positive(x)
+    return _outward(1.0 / high, 1.0 / low)
+
+
+def square(x: Bounds) -> Bounds:
+    """Bounds of x²."""
+    low, high = x[0] * x[0], x[1] * x[1]
+    least = np.where((x[0] <= 0.0) & (x[1] >= 0.0), 0.0, np.minimum(low, high))
+    return _outward(least, np.maximum(low, high))
+
+
+def exp(x: Bounds) -> Bounds:
+    """Bounds of exp(x)."""
+    return _outward(np.exp(x[0]), np.exp(x[1]), LAST_DIGITS)
+
+
+def log(x: Bounds) -> Bounds:
+    """Bounds of log(x) for the positive part of x."""
+    low, high = _positive(x)
+    return _outward(np.log(low), np.log(high), LAST_DIGITS)
+
+
+def sqrt(x: Bounds) -> Bounds:
+    """Bounds of the root of the part of x that is not negative."""
+    low, high = _positive(x)
+    return _outward(np.sqrt(low), np.sqrt(high))
+
+
+def _wave(function: Callable[[Array], Array], crest: float, x: Bounds) -> Bounds:
+    """Bounds of cos or sin, whose maxima lie at `crest` plus multiples of 2 pi."""
+    low, high = x
+    near = (low > -FAR) & (high < FAR)
+    low, high = np.where(near, low, 0.0), np.where(near, high, 7.0)
+    ends = function(low), function(high)
+    slack = 1e-9  # a crest so close to an end counts as inside
+
+    def holds(place: float) -> NDArray[np.bool_]:
+        period = 2.0 * math.pi
+        last = np.floor((high - place + slack) / period)
+        return np.asarray(last >= np.ceil((low - place - slack) / period))
+
+    least = np.minimum(*ends) - LAST_DIGITS
+    greatest = np.maximum(*ends) + LAST_DIGITS
+    return (
+        np.where(holds(crest + math.pi), -1.0, np.maximum(least, -1.0)),
+        np.where(holds(crest), 1.0, np.minimum(greatest, 1.0)),
+    )
+
+
+def cos(x: Bounds) -> Bounds:
+    """Bounds of cos(x)."""
+    return _wave(np.cos, 0.0, x)
+
+
+def sin(x: Bounds) -> Bounds:
+    """Bounds of sin(x)."""
+    return _wave(np.sin, math.pi / 2, x)
+
+
+# --- units -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a unit acts on bounds.
+
+    Attributes
+    ----------
+    value : callable
+        Bounds of the arguments to bounds of the value.
+    slopes : callable
+        Bounds of the value and of the arguments to bounds of the derivative by each argument.
+    is_known : bool
+        False where nothing is known of a user's own unit: splitting a box does not help then.
+    """
+
+    value: Callable[..., Bounds]
+    slopes: Callable[..., tuple[Bounds, ...]]
+    is_known: bool = True
+
+
+def _one(x: Bounds) -> Bounds:
+    return np.ones_like(x[0]), np.ones_like(x[0])
+
+
+def _slopes_of_quotient(value: Bounds, a: Bounds, b: Bounds) -> tuple[Bounds, Bounds]:
+    inverse = reciprocal(b)
+    return inverse, _negative(product(value, inverse))
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "identity": Rule(lambda x: x, lambda v, x: (_one(x),)),
+        "cos": Rule(cos, lambda v, x: (_negative(sin(x)),)),
+        "sin": Rule(sin, lambda v, x: (cos(x),)),
+        "exp": Rule(exp, lambda v, x: (v,)),
+        "log": Rule(log, lambda v, x: (reciprocal(x),)),
+        "sqrt": Rule(sqrt, lambda v, x: (_halved(reciprocal(v)),)),
+        "square": Rule(square, lambda v, x: ((2.0 * x[0], 2.0 * x[1]),)),
+        "mul": Rule(product, lambda v, a, b: (b, a)),
+        "div": Rule(lambda a, b: product(a, reciprocal(b)), _slopes_of_quotient),
+    }
+)
+"""The rule of every built-in unit, by its name in `ieql.units.UNITS`."""
+
+
+def _halved(x: Bounds) -> Bounds:
+    return 0.5 * x[0], 0.5 * x[1]
+
+
+def rule_of(unit: Unit) -> Rule:
+    """The rule of a unit; that of a user's own is made from its scalar `interval`, box by box."""
+    if not unit.is_custom:
+        return RULES[unit.name]
+
+    def value(*args: Bounds) -> Bounds:
+        found = np.array(
+            [
+                _scalar(unit, [(float(low[k]), float(high[k])) for low, high in args])
+                for k in range(len(args[0][0]))
+            ]
+        ).reshape(-1, 2)
+        return _outward(found[:, 0], found[:, 1], LAST_DIGITS)
+
+    def slopes(value: Bounds, *args: Bounds) -> tuple[Bounds, ...]:
+        anything = np.full_like(value[0], -np.inf), np.full_like(value[0], np.inf)
+        return (anything,) * len(args)
+
+    return Rule(value, slopes, is_known=unit.interval is not None)
+
+
+def _scalar(unit: Unit, args: list[Interval]) -> Interval:
+    try:
+        bounds = unit.to_interval(*args)
+    except (ArithmeticError, ValueError):  # a user's rule may not be made for infinite bounds
+        return REALS
+    if bounds is None or math.isnan(bounds[0]) or math.isnan(bounds[1]):
+        return REALS
+    return bounds
+
+
+# --- expressions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """One sum of an expression, ready to be bounded over many boxes.
+
+    Only the units and inputs that the sum depends on are looked at. Boxes are given by the lower
+    and upper ends of these inputs, arrays of shape (inputs, boxes).
+
+    Parameters
+    ----------
+    expression : Expression
+        Where the sources of the sum are defined.
+    sum : Sum
+        An argument of a unit, an output, or any other sum of the sources.
+    known : mapping from (node, argument) to (low, high)
+        Proved bounds of arguments, with which their intervals are cut.
+    """
+
+    expression: Expression
+    sum: Sum
+    known: Mapping[tuple[int, int], Interval] = field(default_factory=dict)
+
+    @cached_property
+    def _sources(self) -> set[int]:
+        d = len(self.expression.names)
+        found: set[int] = set()
+        stack = list(self.sum.sources)
+        while stack:
+            source = stack.pop()
+            if source not in found:
+                found.add(source)
+                if source >= d:
+                    stack += [i for a in self.expression.nodes[source - d].args for i in a.sources]
+        return found
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """Numbers of the inputs that the sum depends on."""
+        return tuple(sorted(i for i in self._sources if i < len(self.expression.names)))
+
+    @cached_property
+    def nodes(self) -> tuple[tuple[int, Node, Rule], ...]:
+        """Number, node and rule of the units that the sum depends on, in topological order."""
+        d = len(self.expression.names)
+        numbers = sorted(i - d for i in self._sources if i >= d)
+        nodes = self.expression.nodes
+        return tuple((k, nodes[k], rule_of(nodes[k].unit)) for k in numbers)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether something is known of all units: then smaller boxes have closer bounds."""
+        return all(rule.is_known for _, _, rule in self.nodes)
+
+    def bounds(self, lower: Array, upper: Array) -> Bounds:
+        """Bounds of the sum over each box, shape (boxes,)."""
+        return self._run(lower, upper, with_slopes=False)[0]
+
+    def bounds_and_slopes(self, lower: Array, upper: Array) -> tuple[Bounds, Bounds]:
+        """Bounds of the sum, shape (boxes,), and of its gradient, shape (inputs, boxes)."""
+        return self._run(lower, upper, with_slopes=True)
+
+    def size(self, lower: Array, upper: Array) -> Array:
+        """The sum of the amounts of all terms, at most, over each box: what rounding goes by."""
+        s = self.sum
+        sizes = Sum(abs(s.bias), s.sources, tuple(abs(w) for w in s.weights))
+        values, _ = self._sources_of(lower, upper, with_slopes=False)
+        absolute = {i: (np.maximum(np.abs(v[0]), np.abs(v[1])),) * 2 for i, v in values.items()}
+        return _affine(sizes, absolute, lower.shape[1])[1]
+
+    def _run(self, lower: Array, upper: Array, with_slopes: bool) -> tuple[Bounds, Bounds]:
+        values, slopes = self._sources_of(lower, upper, with_slopes)
+        with np.errstate(all="ignore"):
+            total = _affine(self.sum, values, lower.shape[1])
+            if not with_slopes:
+                return total, total
+            return total, _gradient(self.sum, slopes, lower.shape)
+
+    def _sources_of(
+        self, lower: Array, upper: Array, with_slopes: bool
+    ) -> tuple[dict[int, Bounds], dict[int, Bounds]]:
+        d, n_boxes = len(self.expression.names), lower.shape[1]
+        values: dict[int, Bounds] = {}
+        slopes: dict[int, Bounds] = {}
+        for row, i in enumerate(self.inputs):
+            values[i] = lower[row], upper[row]
+            if with_slopes:
+                unit = np.zeros(lower.shape)
+                unit[row] = 1.0
+                slopes[i] = unit, unit
+        with np.errstate(all="ignore"):
+            for k, node, rule in self.nodes:
+                args = [_affine(a, values, n_boxes) for a in node.args]
+                args = [self._cut(k, node.unit, j, z) for j, z in enumerate(args)]
+                value = rule.value(*args)
+                values[d + k] = value
+                if with_slopes:
+                    slopes[d + k] = _chained(node, rule.slopes(value, *args), slopes, lower.shape)
+        return values, slopes
+
+    def _cut(self, k: int, unit: Unit, argument: int, z: Bounds) -> Bounds:
+        """The part of an argument's interval that lies in its domain, and within known bounds."""
+        low, high = unit.domains[argument]
+        bounds = self.known.get((k, argument))
+        if bounds is not None:
+            low, high = max(low, bounds[0]), min(high, bounds[1])
+        if (low, high) == REALS:
+            return z
+        return np.clip(z[0], low, high), np.clip(z[1], low, high)
+
+
+def _affine(s: Sum, values: Mapping[int, Bounds], n_boxes: int) -> Bounds:
+    """Bounds of a sum; each end is widened by the rounding of its own terms."""
+    if s.is_bare:
+        return values[s.sources[0]]
+    if s.is_constant:
+        return np.full(n_boxes, s.bias), np.full(n_boxes, s.bias)
+    ends = []
+    for end in (0, 1):
+        total = np.full(n_boxes, s.bias)
+        size = np.full(n_boxes, abs(s.bias))
+        for i, w in zip(s.sources, s.weights, strict=True):
+            if w != 0.0:
+                term = w * values[i][end if w > 0.0 else 1 - end]
+                total = total + term
+                size += np.abs(term)
+        ends.append((total, (len(s.sources) + 1) * EPS * size))
+    (low, below), (high, above) = ends
+    return _widened(low, high, below, above)
+
+
+def _widened(low: Array, high: Array, below: Array, above: Array) -> Bounds:
+    """Widen by given amounts; where infinite terms of both signs met, nothing is known."""
+    low = np.minimum(low, LARGEST) - below
+    high = np.maximum(high, -LARGEST) + above
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _gradient(s: Sum, slopes: Mapping[int, Bounds], shape: tuple[int, ...]) -> Bounds:
+    """Bounds of the gradient of a sum."""
+    low, high = np.zeros(shape), np.zeros(shape)
+    if s.is_bare:
+        return slopes[s.sources[0]]
+    size = np.zeros(shape)
+    for i, w in zip(s.sources, s.weights, strict=True):
+        if w != 0.0:
+            a, b = slopes[i] if w > 0.0 else (slopes[i][1], slopes[i][0])
+            low, high = low + w * a, high + w * b
+            size += abs(w) * np.maximum(np.abs(a), np.abs(b))
+    rounding = (len(s.sources) + 1) * EPS * size
+    return _widened(low, high, rounding, rounding)
+
+
+def _chained(
+    node: Node,
+    own: tuple[Bounds, ...],
+    slopes: Mapping[int, Bounds],
+    shape: tuple[int, ...],
+) -> Bounds:
+    """Bounds of the gradient of a node from the derivatives by its arguments."""
+    low, high = np.zeros(shape), np.zeros(shape)
+    for a, slope in zip(node.args, own, strict=True):
+        if not a.is_constant:
+            part = product(slope, _gradient(a, slopes, shape))
+            low, high = low + part[0], high + part[1]
+    rounding = EPS * np.maximum(np.abs(low), np.abs(high))
+    return _widened(low, high, rounding, rounding)
