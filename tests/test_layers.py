@@ -24,8 +24,8 @@ ORDER: list[str | tuple[str, ...]] = [
     "units",
     "prior",
     "table",
-    "data",
     "sample",
+    "data",
     "outliers",
     "network",
     # An expression offers its text and canonical form as methods.

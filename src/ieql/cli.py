@@ -272,7 +272,7 @@ def show(run: Run, precise: Precise = False) -> None:
     """Print the front of a run as a table, and the selected equation."""
     model = _load(run)
     _print_front(model, precise)
-    for sentence in model._doubts():  # a fit says them as warnings
+    for _, sentence in model._doubts():  # a fit says them as warnings
         typer.echo(f"Warning: {visible(sentence)}", err=True)
 
 

@@ -19,7 +19,8 @@ VALIDATIONS = {
     HELD_OUT: "Validation error: on rows kept back that did not fit the constants; they take part "
     "in choosing the equation.",
     CROSS_FITTING: "Validation error: each tenth of the rows is predicted with constants fitted to "
-    "the other nine tenths.",
+    "the other nine tenths; for the choice of the structure, in which all rows took part, a little "
+    "is added.",
 }
 """How the validation error of a fit was had, and what that means."""
 LISTED = 10

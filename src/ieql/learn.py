@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ieql.data import Dataset, Scaling
+from ieql.doubts import CROSS_FITTING, HELD_OUT
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import compile_kernels
 from ieql.equations.refit import cross_fitted, finish
@@ -59,8 +60,6 @@ FINISHING = 0.12
 FEW_ROWS = 2_000
 """Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
 them, kept back, would say little, and less after it has chosen among the equations."""
-CROSS_FITTING, HELD_OUT = "cross-fitting", "held-out rows"
-"""What the validation error comes from."""
 DOMINATED = 0.9
 """Rows that stand far off are set aside during the search if the variance falls below this part."""
 ROUNDING = 1e-6

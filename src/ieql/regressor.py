@@ -17,10 +17,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ieql.caution import caution
-from ieql.data import Dataset, Domain, declared_inputs
-from ieql.doubts import CROSS_FITTING, HELD_OUT, disagreement_sentence, outlier_sentence
+from ieql.data import Dataset, Domain, declared_inputs, positions
+from ieql.doubts import CROSS_FITTING, disagreement_sentence, outlier_sentence
 from ieql.equations.expression import Expression
-from ieql.errors import DisagreementWarning, IeqlError, OutsideDomainWarning, nearest
+from ieql.errors import (
+    DisagreementWarning,
+    IeqlError,
+    OutlierWarning,
+    OutsideDomainWarning,
+    nearest,
+)
 from ieql.json_file import read_json
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
@@ -251,6 +257,11 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
             def publish(result: Learned) -> None:
                 self._take(result, data)
+                columns = y.reshape(len(y), -1).T
+                self.outliers_ = [
+                    positions(X, column, rows)
+                    for column, rows in zip(columns, result.outliers, strict=True)
+                ]
                 seconds = time.time() - start + (run.seconds_before if run else 0.0)
                 self.evidence_ = evidence.after(seconds, result.units)
                 if run is not None:
@@ -265,25 +276,21 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             if run is not None:
                 run.conclude(self)
             self._not_stored = None if run is None else run.fault
-        self._warn_of_disagreement()
+        for doubt, sentence in self._doubts():
+            warnings.warn(sentence, doubt, stacklevel=3)
         return self
 
-    def _warn_of_disagreement(self) -> None:
-        """Warn where training and validation error of a selected equation differ too much."""
-        for k in range(len(self.fronts_)):
-            sentence = self._disagreement(k)
-            if sentence is not None:
-                warnings.warn(sentence, DisagreementWarning, stacklevel=4)
-
-    def _doubts(self) -> list[str]:
+    def _doubts(self) -> list[tuple[type[Warning], str]]:
         """What is to be said of each output before it is trusted, one sentence each."""
-        sentences: list[str | None] = []
+        found: list[tuple[type[Warning], str]] = []
         for k, (name, rows) in enumerate(zip(self.target_names_, self.outliers_, strict=True)):
             if rows:
                 target = None if self._one_output else name
-                sentences.append(outlier_sentence(rows, self._n_data_rows, target))
-            sentences.append(self._disagreement(k))
-        return [sentence for sentence in sentences if sentence is not None]
+                found.append((OutlierWarning, outlier_sentence(rows, self._n_data_rows, target)))
+            sentence = self._disagreement(k)
+            if sentence is not None:
+                found.append((DisagreementWarning, sentence))
+        return found
 
     def _disagreement(self, output: int) -> str | None:
         """What is to be said of the errors of an output's selected equation, if anything."""
@@ -310,8 +317,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         self.interrupted_ = result.interrupted
         self.stop_reason_ = result.reason
         self.unit_counts_ = result.units
-        self.validation_ = getattr(result, "validation", HELD_OUT)
-        self.outliers_ = getattr(result, "outliers", [[] for _ in data.target_names])
+        self.validation_ = result.validation
         self._set_selection(self.selection, result.fronts, result.mean_errors)
 
     def _evidence(self, data: Dataset, extra: tuple[Array, Array] | None) -> Evidence:
