@@ -166,6 +166,7 @@ def test_a_result_shows_the_front_of_each_archive():
 
 # --- a least time --------------------------------------------------------------------------------
 
+
 @pytest.fixture
 def easily_content(monkeypatch):
     """A search to which all that is left looks like noise, after some trainings."""

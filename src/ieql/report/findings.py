@@ -39,6 +39,8 @@ class Findings:
         How the search ended.
     evidence : Evidence or None
         The sample of the data; None for a model that was loaded without it.
+    finished : bool
+        Whether the equations were finished; not if the run was cut short.
     """
 
     names: tuple[str, ...]
@@ -54,6 +56,7 @@ class Findings:
     stop_reason: str
     interrupted: bool
     evidence: Evidence | None
+    finished: bool = True
 
     def selected_expression(self) -> Expression:
         """The selected equations of all outputs as one graph, with shared units shared."""

@@ -200,6 +200,7 @@ class ReportMethods:
             stop_reason=model.stop_reason_,
             interrupted=model.interrupted_,
             evidence=getattr(model, "evidence_", None),
+            finished=getattr(model, "finished_", True),
         )
 
     def _checked_output(self, output: int) -> int:
