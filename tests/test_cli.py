@@ -215,13 +215,13 @@ def test_fit_says_where_the_report_is(stand_in):
             "nothing better was found for long",
             "nothing better was found for long (--at-least SECONDS searches longer)",
         ),
-        ("the time is up", "the time is up ('ieql resume run' goes on)"),
+        ("the time is up", "the time is up (`ieql resume run` goes on)"),
         ("the equations are exact", "the equations are exact"),
         ("it was interrupted", "it was interrupted"),
         ("all 9 trainings are done", "all 9 trainings are done (--trainings N allows more)"),
         (
             "12 of 40 models of the sweep were trained",
-            "12 of 40 models of the sweep were trained ('ieql resume run' goes on)",
+            "12 of 40 models of the sweep were trained (`ieql resume run` goes on)",
         ),
         (
             "all 40 models of the sweep are trained",
@@ -449,7 +449,7 @@ def test_equations_that_are_not_finished_are_called_so(run, stand_in, command):
     assert (result.exit_code, result.stdout) == (0, whole.stdout)
     assert result.stderr == (
         "The run was cut short or is still going on: these equations passed fewer checks and their "
-        "constants are not rounded; 'ieql resume run' finishes them.\n"
+        "constants are not rounded; `ieql resume run` finishes them.\n"
     )
 
 

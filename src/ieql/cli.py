@@ -73,7 +73,7 @@ Index = Annotated[
 AtLeast = Annotated[
     float | None,
     typer.Option(
-        metavar="SECONDS", min=0, help="Seconds to search in any case, unless it is exact."
+        metavar="SECONDS", min=0, help="Seconds to search at least, unless it is exact."
     ),
 ]
 
@@ -485,7 +485,7 @@ def _load(run: Path) -> IEQLRegressor:
         text = (
             "The run was cut short or is still going on: these equations passed fewer checks and "
             "their constants are not rounded; "
-            f"'ieql resume {shlex.quote(str(run))}' finishes them."
+            f"`ieql resume {shlex.quote(str(run))}` finishes them."
         )
         typer.echo(visible(text), err=True)
     return model
@@ -530,7 +530,7 @@ def _why_stopped(model: IEQLRegressor, run: str, command: str) -> str:
     reason = model.stop_reason_
     hint = ""
     if reason == "the time is up" or re.match(r"\d+ of ", reason):
-        hint = f"'ieql resume {run}' goes on" if command != "demo" else "--time SECONDS gives more"
+        hint = f"`ieql resume {run}` goes on" if command != "demo" else "--time SECONDS gives more"
     elif re.match(r"all \d+ trainings", reason):
         hint = "--trainings N allows more"
     elif command != "demo" and re.match("what is left|nothing better|all", reason):
