@@ -72,9 +72,7 @@ Index = Annotated[
 ]
 AtLeast = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS", min=0, help="Seconds to search at least, unless it is exact."
-    ),
+    typer.Option(metavar="SECONDS", min=0, help="Seconds to search at least, unless it is exact."),
 ]
 
 
