@@ -126,9 +126,12 @@ class StandIn:
     """Finds y = 2 * (first input) at once; otherwise as `IEQLRegressor`."""
 
     interrupted_ = False
+    finished_ = True
+    stop_reason_ = "what is left looks like noise"
     validation_ = "held-out rows"
     doubts: tuple[str, ...] = ()
     _not_stored = None
+    _seconds = 12.3
     asked: dict[str, object]
 
     def __init__(self, **settings: object) -> None:
@@ -239,6 +242,41 @@ def test_fit_says_where_the_report_is(stand_in):
     assert f"Report: {Path('run/report.html')}\n" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        (
+            "what is left looks like noise",
+            "what is left looks like noise (--at-least SECONDS searches longer)",
+        ),
+        (
+            "nothing better was found for long",
+            "nothing better was found for long (--at-least SECONDS searches longer)",
+        ),
+        ("the time is up", "the time is up (`ieql resume run` goes on)"),
+        ("the equations are exact", "the equations are exact"),
+        ("it was interrupted", "it was interrupted"),
+        ("all 9 trainings are done", "all 9 trainings are done (--trainings N allows more)"),
+        (
+            "12 of 40 models of the sweep were trained",
+            "12 of 40 models of the sweep were trained (`ieql resume run` goes on)",
+        ),
+        (
+            "all 40 models of the sweep are trained",
+            "all 40 models of the sweep are trained (--at-least SECONDS searches longer)",
+        ),
+    ],
+)
+def test_fit_says_why_it_stopped_and_what_makes_it_go_on(stand_in, reason, line):
+    stand_in.stop_reason_ = reason
+    result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert f"\nStopped after 12 s: {line}.\n" in result.stdout
+
+
+def test_the_demo_names_no_option_that_it_does_not_have(stand_in):
+    assert "\nStopped after 12 s: what is left looks like noise.\n" in ieql("demo").stdout
+
+
 def test_report_is_written_again_from_the_run_folder(stand_in):
     ieql("fit", "data.csv", "--target", "torque", "--out", "run")
     RunFolder.open("run").write_evidence(evidence())
@@ -271,7 +309,7 @@ def test_fit_passes_its_options_on(stand_in):
         *("fit", "data.csv", "--target", "torque", "--inputs", "load,speed", "--out", "here"),
         *("--prior", "motor", "--domain", "domain.yaml", "--time", 5, "--trainings", 3),
         *("--select", "V_int", "--extrapolation", "data.csv", "--seed", 4, "--jobs", 2),
-        *("--trainer", "paper"),
+        *("--trainer", "paper", "--at-least", 2, "--loss", "squared"),
     )
     assert result.exit_code == 0, result.output
     X, y, held_out = (stand_in.asked.pop(name) for name in ("X", "y", "X_held_out"))
@@ -281,7 +319,9 @@ def test_fit_passes_its_options_on(stand_in):
         "trainer": "paper",
         "domain": {"load": (0.0, 9.0)},
         "selection": "V_int",
+        "loss": "squared",
         "max_time": 5.0,
+        "min_time": 2.0,
         "max_trainings": 3,
         "n_jobs": 2,
         "random_state": 4,
@@ -459,6 +499,32 @@ def test_bad_input_is_one_sentence(stand_in):
 def write(path: str, text: str) -> str:
     Path(path).write_text(text)
     return path
+
+
+@pytest.mark.parametrize(
+    "command", [["show"], ["predict", "data.csv"], ["export"], ["report"]], ids=lambda c: c[0]
+)
+def test_equations_that_are_not_finished_are_called_so(run, stand_in, command):
+    """A run that was killed showed its equations like those of any other."""
+    name, *rest = command
+    whole = ieql(name, run, *rest)
+    assert whole.stderr == ""
+    stand_in.finished_ = False
+    result = ieql(name, run, *rest)
+    assert (result.exit_code, result.stdout) == (0, whole.stdout)
+    assert result.stderr == (
+        "The run was cut short or is still going on: these equations passed fewer checks and their "
+        "constants are not rounded; `ieql resume run` finishes them.\n"
+    )
+
+
+def test_headers_of_predictions_are_no_formulas(stand_in):
+    """A spreadsheet would have run the name of the target."""
+    table = pd.read_csv("data.csv").rename(columns={"torque": "=1+2", "power": "-3"})
+    table.to_csv("data.csv", index=False)
+    ieql("fit", "data.csv", "--target", "=1+2", "--target", "-3", "--out", "run")
+    found = ieql("predict", "run", "data.csv").stdout
+    assert found.startswith(" =1+2,-3\n0.0,0.0\n")
 
 
 def test_a_run_cut_short(stand_in):

@@ -71,8 +71,10 @@ Index = Annotated[
     int | None,
     typer.Option(metavar="N", help="Another equation of the front, by its index in 'ieql show'."),
 ]
-
-
+AtLeast = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", min=0, help="Seconds to search at least, unless it is exact."),
+]
 Precise = Annotated[
     bool,
     typer.Option(
@@ -136,7 +138,7 @@ def demo(
         prior="motor", max_time=time, random_state=0, run_dir=out, progress=sys.stderr.isatty()
     )
     model._fit(X, y, overwrite=True)
-    _conclude(model, out)
+    _conclude(model, out, "demo")
 
 
 @app.command(
@@ -176,6 +178,7 @@ def fit(
     time: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search, at most.")
     ] = 60.0,
+    at_least: AtLeast = None,
     trainings: Annotated[
         int | None,
         typer.Option(
@@ -189,6 +192,12 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="auto (leaves out rows far off from their neighbours) or squared."
+        ),
+    ] = "auto",
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is random.")] = 0,
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
@@ -215,7 +224,8 @@ def fit(
         )
     folder = out or default_folder(data, targets)
     if not overwrite and RunFolder.exists(folder):
-        typer.echo(f"There is a run in {folder}; it goes on if nothing has changed.", err=True)
+        there = f"There is a run in {folder}; it goes on if nothing has changed."
+        typer.echo(visible(there), err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
     model = IEQLRegressor(
@@ -223,7 +233,9 @@ def fit(
         trainer=trainer,
         domain=None if domain is None else read_domain(domain, names),
         selection=select,
+        loss=loss,
         max_time=time,
+        min_time=at_least,
         max_trainings=trainings,
         n_jobs=jobs,
         random_state=seed,
@@ -237,7 +249,7 @@ def fit(
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
     }
     model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
-    _conclude(model, folder)
+    _conclude(model, folder, "fit")
 
 
 @app.command(epilog=_examples("ieql resume runs/torque --time 60"))
@@ -247,6 +259,7 @@ def resume(
     time: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search on, at most.")
     ] = 60.0,
+    at_least: AtLeast = None,
     trainings: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Trainings in all, those before included."),
@@ -259,11 +272,16 @@ def resume(
     from ieql.resume import data_files, resume_run
 
     for file in data_files(run):
-        typer.echo(f"Reading {str(file)!r}, as the run says.", err=True)
+        typer.echo(visible(f"Reading {str(file)!r}, as the run says."), err=True)
     model = resume_run(
-        run, max_time=time, max_trainings=trainings, n_jobs=jobs, progress=sys.stderr.isatty()
+        run,
+        max_time=time,
+        min_time=at_least,
+        max_trainings=trainings,
+        n_jobs=jobs,
+        progress=sys.stderr.isatty(),
     )
-    _conclude(model, run)
+    _conclude(model, run, "resume")
 
 
 @app.command(epilog=_examples("ieql show runs/torque"))
@@ -294,6 +312,7 @@ def predict(
     """Predict the rows of a CSV file; writes a CSV with one column per target."""
     import pandas as pd
 
+    from ieql.runs import not_run
     from ieql.table import check_table, read_csv
 
     model = _load(run)
@@ -307,7 +326,8 @@ def predict(
     X = frame[list(model.feature_names_)]
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
     predictions = model.predict(X, index=index, precise=precise)
-    table = pd.DataFrame(predictions, columns=model.target_names_)
+    # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
+    table = not_run(pd.DataFrame(predictions, columns=model.target_names_))
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
         sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
@@ -406,7 +426,7 @@ def report(run: Run) -> None:
     evidence = folder.evidence()
     if evidence is not None:
         model.evidence_ = evidence
-    typer.echo(folder.write_report(model.report_html()))
+    typer.echo(visible(str(folder.write_report(model.report_html()))))
 
 
 # --- what the options mean -----------------------------------------------------------------------
@@ -455,8 +475,13 @@ def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, flo
 
 
 def _interval(bounds: Any, where: str) -> tuple[float, float]:
+    from ieql.table import plain_number
+
     try:
-        low, high = (float(bound) for bound in bounds)  # float: YAML takes 1e3 for a text
+        # YAML takes 1e3 for a text, and yes for a truth.
+        low, high = (
+            math.nan if bound is True or bound is False else plain_number(bound) for bound in bounds
+        )
     except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if isinstance(bounds, str) or not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -468,7 +493,15 @@ def _load(run: Path) -> IEQLRegressor:
     path = RunFolder.open(run).model_path()  # before the import, which takes a second
     from ieql.regressor import IEQLRegressor
 
-    return IEQLRegressor.load(path)
+    model = IEQLRegressor.load(path)
+    if not model.finished_:
+        text = (
+            "The run was cut short or is still going on: these equations passed fewer checks and "
+            "their constants are not rounded; "
+            f"`ieql resume {shlex.quote(str(run))}` finishes them."
+        )
+        typer.echo(visible(text), err=True)
+    return model
 
 
 # --- what is printed -----------------------------------------------------------------------------
@@ -519,13 +552,28 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
         typer.echo(visible(sentence))
 
 
-def _conclude(model: IEQLRegressor, folder: Path) -> None:
+def _why_stopped(model: IEQLRegressor, run: str, command: str) -> str:
+    """One line: why the search ended, and what would have made it go on."""
+    reason = model.stop_reason_
+    hint = ""
+    if reason == "the time is up" or re.match(r"\d+ of ", reason):
+        hint = f"`ieql resume {run}` goes on" if command != "demo" else "--time SECONDS gives more"
+    elif re.match(r"all \d+ trainings", reason):
+        hint = "--trainings N allows more"
+    elif command != "demo" and re.match("what is left|nothing better|all", reason):
+        hint = "--at-least SECONDS searches longer"
+    after = f"{model._seconds:.{0 if model._seconds >= 9.95 else 1}f} s"
+    return f"Stopped after {after}: {reason}{f' ({hint})' if hint else ''}."
+
+
+def _conclude(model: IEQLRegressor, folder: Path, command: str) -> None:
     _print_front(model)
+    typer.echo("\n" + visible(_why_stopped(model, shlex.quote(str(folder)), command)))
     if model._not_stored is not None:
         raise IeqlError(f"{model._not_stored} What is printed above is not stored.")
-    run = shlex.quote(str(folder))
-    typer.echo(f"\nReport: {RunFolder(folder).report_path}")
-    typer.echo(f"Results are in {folder}. Next, try:")
+    run = visible(shlex.quote(str(folder)))
+    typer.echo(f"Report: {visible(str(RunFolder(folder).report_path))}")
+    typer.echo(f"Results are in {visible(str(folder))}. Next, try:")
     typer.echo(f"  ieql predict {run} new.csv > predictions.csv")
     typer.echo(f"  ieql export {run} --format latex")
     if model.interrupted_:

@@ -15,8 +15,11 @@ __all__ = ["front_table", "names_in", "rounded", "shortened", "visible"]
 _QUOTED = r"`(?P<quoted>(?:[^`]|``)+)`"
 _WORD = r"(?P<word>[^\W\d]\w*)(?!\w*\()"
 _NUMBER = r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-# Control characters, line ends, and marks that turn the direction of writing.
-_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Control characters, line ends, marks that turn the direction of writing, and halves of characters
+# (bytes of a file's name that are no text), which no terminal takes.
+_OBEYED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 LONG_NUMBER, SHORT_NUMBER = 10, 4
 """A number of more digits than the first is cut to the second while a search is under way."""
 _TOKEN = re.compile(f"{_QUOTED}|{_WORD}|[^\\W\\d]\\w*|{_NUMBER}")

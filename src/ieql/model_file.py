@@ -16,6 +16,7 @@ from ieql.json_file import MAX_NAME
 from ieql.prior import Prior
 from ieql.runs import OF_OLD
 from ieql.selection import CRITERIA, Candidate
+from ieql.table import HALVES
 from ieql.units import Unit
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "n_trainings": int(model.n_trainings_),
         "stop_reason": model.stop_reason_,
         "interrupted": bool(model.interrupted_),
+        "finished": bool(getattr(model, "finished_", True)),
         "fronts": [[candidate_form(c) for c in front] for front in model.fronts_],
     }
 
@@ -141,6 +143,7 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         model.n_trainings_ = int(form["n_trainings"])
         model.stop_reason_ = str(form["stop_reason"])
         model.interrupted_ = bool(form["interrupted"])
+        model.finished_ = bool(form.get("finished", True))  # files of old do not say it
         model.fronts_ = [[read_candidate(c, custom) for c in front] for front in form["fronts"]]
         model.selected_ = [int(k) for k in form["selected"]]
         _read_doubts(model, form)
@@ -217,6 +220,8 @@ def _check(model: IEQLRegressor) -> None:
         raise IeqlError("two of its inputs have the same name.")
     if any(len(name) > MAX_NAME for name in model.target_names_):
         raise IeqlError(f"the name of a target is longer than {MAX_NAME} characters.")
+    if any(HALVES.search(name) for name in (*model.feature_names_, *model.target_names_)):
+        raise IeqlError("a name holds half a character (a lone surrogate).")
     candidates = [c for front in model.fronts_ for c in front]
     numbers = [*model.largest_complexities_, *(c.complexity for c in candidates)]
     numbers += [bound for pair in model.domain_.values() for bound in pair]

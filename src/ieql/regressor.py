@@ -114,6 +114,9 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         Whether Ctrl-C ended the fit early.
     stop_reason_ : str
         Why the search ended.
+    finished_ : bool
+        Whether the equations were finished; False in the model of a run that was cut short or is
+        still going on, whose equations passed fewer checks and have constants with all digits.
     unit_counts_ : list of dict
         For each output how often each unit occurs in all equations that were kept on the way.
     validation_ : str
@@ -232,6 +235,8 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         prior.check_columns(names)
         _refuse_prior_without_inputs(prior, names)
         extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
+        if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
+            check_table(sample_weight, "sample_weight", min_rows=0)
         data = Dataset.of(
             X, y, sample_weight, self.domain, names, targets(y), None if extra is None else extra[0]
         )
@@ -255,13 +260,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
                 watch = stack.enter_context(Watch(start, self.max_time))
 
-            def publish(result: Learned) -> None:
+            def publish(result: Learned, finished: bool = False) -> None:
                 self._take(result, data)
                 columns = y.reshape(len(y), -1).T
                 self.outliers_ = [
                     positions(X, column, rows)
                     for column, rows in zip(columns, result.outliers, strict=True)
                 ]
+                self.finished_ = finished
                 seconds = time.time() - start + (run.seconds_before if run else 0.0)
                 self.evidence_ = evidence.after(seconds, result.units)
                 if run is not None:
@@ -270,12 +276,13 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                     watch.show(self.equations_, self.n_trainings_)
 
             seen = publish if run is not None or watch is not None else None
-            publish(learn(self, data, prior, extra, start, run, seen))
+            publish(learn(self, data, prior, extra, start, run, seen), finished=True)
             if any(self.outliers_):
                 self.evidence_ = self.evidence_.with_outliers(X, y, self.outliers_)
             if run is not None:
                 run.conclude(self)
             self._not_stored = None if run is None else run.fault
+            self._seconds = time.time() - start
         for doubt, sentence in self._doubts():
             warnings.warn(sentence, doubt, stacklevel=3)
         return self
@@ -592,6 +599,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         """
         from sklearn.metrics import r2_score
 
+        check_table(y, "y", min_rows=0)
         found = self.predict(X)
         undefined = ~np.isfinite(found.reshape(len(found), -1)).all(axis=1)
         if undefined.any():

@@ -40,6 +40,8 @@ class Findings:
         How the search ended.
     evidence : Evidence or None
         The sample of the data; None for a model that was loaded without it.
+    finished : bool
+        Whether the equations were finished; not if the run was cut short.
     validation : str
         How the validation errors were had, see `ieql.doubts.VALIDATIONS`.
     outliers : tuple of tuples of int
@@ -62,6 +64,7 @@ class Findings:
     stop_reason: str
     interrupted: bool
     evidence: Evidence | None
+    finished: bool = True
     validation: str = HELD_OUT
     outliers: tuple[tuple[int, ...], ...] = ()
     n_data_rows: int = 0

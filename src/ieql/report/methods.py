@@ -201,6 +201,7 @@ class ReportMethods:
             stop_reason=model.stop_reason_,
             interrupted=model.interrupted_,
             evidence=getattr(model, "evidence_", None),
+            finished=getattr(model, "finished_", True),
             validation=getattr(model, "validation_", HELD_OUT),
             outliers=tuple(tuple(rows) for rows in getattr(model, "outliers_", [])),
             n_data_rows=getattr(model, "_n_data_rows", 0),

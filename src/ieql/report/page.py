@@ -200,6 +200,7 @@ def _run(findings: Findings) -> dict[str, Any]:
         "n_trainings": findings.n_trainings,
         "stop_reason": findings.stop_reason,
         "interrupted": findings.interrupted,
+        "finished": findings.finished,
         "versions": {} if evidence is None else dict(evidence.versions),
     }
 
