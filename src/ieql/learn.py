@@ -250,6 +250,8 @@ def learn(
         targets = [_reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
         changed = [k for k, t in enumerate(targets) if t is not before[k]]
         fronts |= _finish_all(model, targets, result, start, changed)
+    for k, known in enumerate([] if run is None else run.earlier):
+        fronts[k] = _with_earlier(fronts[k], known, targets[k])
     return _learned([fronts[k] for k in range(len(targets))], targets, result, True)
 
 
@@ -452,6 +454,24 @@ def _finish_all(
         kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
         fronts[k] = thinned(Front(kept))
     return fronts
+
+
+def _with_earlier(
+    front: list[Candidate], earlier: Sequence[Candidate], target: Target
+) -> list[Candidate]:
+    """A front with the equations that an earlier part of the run has shown: none gets worse."""
+    measured = []
+    for c in earlier:
+        train, validation, extrapolation = target.errors(c.expression)
+        measured.append(
+            replace(
+                c,
+                rmse_train=train,
+                rmse_validation=validation,
+                rmse_extrapolation=extrapolation,
+            )
+        )
+    return thinned(Front([*measured, *front]))
 
 
 def _worth_finishing(front: Front) -> list[Candidate]:
