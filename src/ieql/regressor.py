@@ -265,7 +265,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         sentences: list[str | None] = []
         for k, (name, rows) in enumerate(zip(self.target_names_, self.outliers_, strict=True)):
             if rows:
-                target = None if self._one_output else name
+                target = None if len(self.fronts_) == 1 else name
                 sentences.append(outlier_sentence(rows, self._n_data_rows, target))
             sentences.append(self._disagreement(k))
         return [sentence for sentence in sentences if sentence is not None]
