@@ -316,7 +316,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         found: list[tuple[type[Warning], str]] = []
         for k, (name, rows) in enumerate(zip(self.target_names_, self.outliers_, strict=True)):
             if rows:
-                target = None if self._one_output else name
+                target = None if len(self.fronts_) == 1 else name
                 found.append((OutlierWarning, outlier_sentence(rows, self._n_data_rows, target)))
             sentence = self._disagreement(k)
             if sentence is not None:
