@@ -1,4 +1,4 @@
-"""Do the numbers hold that are printed beside an equation?
+"""Whether the numbers hold that are printed beside an equation.
 
 ``coverage``: ten structures with constants that are not round, each fitted to many draws of noise
 from a perturbed start, all the way to the equation as it is shown: how often does a constant ±

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from typing import Any
 from fits import Equation, Fit, Settings, fit_ieql
 from peers import PEERS, missing
 from structure import same_structure
-from suites import SUITES, Data, Problem, suite
+from suites import SUITES, Data, Problem, spoilt, suite
 from tables import comparison, read_results, summary, table, write_results
 
 __all__ = ["judge", "main", "run_suite"]
@@ -28,7 +30,7 @@ __all__ = ["judge", "main", "run_suite"]
 Method = Callable[[Problem, Data, int, Settings], Fit]
 PACKAGES = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "joblib", "pyoperon", "gplearn")
 # What must agree for a result file to be continued.
-SAME = ("suite", "time", "jobs", "noise", "relevant_max", "family", "max_trainings")
+SAME = ("suite", "time", "jobs", "noise", "outliers", "relevant_max", "family", "max_trainings")
 
 
 # --- judging -----------------------------------------------------------------------------------
@@ -228,6 +230,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=2, help="cores for each fit")
     parser.add_argument("--max-trainings", type=int, help="end our own fits after so many")
     parser.add_argument("--noise", type=float, help="part of the output's spread, like 0.01")
+    parser.add_argument("--outliers", type=float, help="part of the rows that is grossly wrong")
     parser.add_argument("--relevant-max", type=int, default=6, help="suite random: inputs")
     parser.add_argument("--family", type=int, default=0, help="suites random, wide: equations")
     parser.add_argument("--peers", default="", help=f"with commas: {','.join(PEERS)}")
@@ -258,6 +261,8 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
         problems = [p for p in problems if any(fnmatch.fnmatchcase(p.name, q) for q in patterns)]
     if not problems:
         raise ValueError(f"No problem of the suite {arguments.suite!r} has such a name.")
+    if arguments.outliers:
+        problems = [replace(p, draw=partial(spoilt, p.draw, arguments.outliers)) for p in problems]
     return problems[: arguments.limit]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -26,7 +26,7 @@ from ieql import load_problem
 from ieql.equations.expression import Expression
 from ieql.equations.simplify import simplify
 
-__all__ = ["SUITES", "Data", "Problem", "suite"]
+__all__ = ["SUITES", "Data", "Problem", "spoilt", "suite"]
 
 Array = NDArray[np.float64]
 PAPER = (*(f"S{k}" for k in range(7)), *(f"A{k}" for k in range(1, 5)))
@@ -268,6 +268,17 @@ SUITES: Mapping[str, Callable[[float | None, int, int, int | None], list[Problem
     "feynman": _feynman,
     "wide": _wide,
 }
+
+
+def spoilt(draw: Callable[[int], Data], share: float, seed: int) -> Data:
+    """Data of which some rows to learn from are off by 5 to 50 times the output's spread."""
+    data = draw(seed)
+    rng = np.random.default_rng([seed, 17])
+    n = len(data.y)
+    rows = rng.choice(n, round(share * n), replace=False)
+    y = data.y.to_numpy(copy=True)
+    y[rows] += data.spread * rng.uniform(5, 50, len(rows)) * rng.choice([-1, 1], len(rows))
+    return replace(data, y=pd.Series(y, index=data.y.index, name=data.y.name))
 
 
 def suite(

@@ -20,10 +20,12 @@ from ieql.data import (
     Scaling,
     check_table,
     constant_columns,
+    positions,
     read_csv,
     split_target,
 )
 from ieql.errors import IeqlError
+from ieql.sample import Sample
 
 Write = Callable[..., Path]
 
@@ -738,3 +740,56 @@ def test_a_subset_takes_rows_in_order() -> None:
     np.testing.assert_array_equal(part.X, data.X[[5, 2]])
     np.testing.assert_array_equal(part.y, data.y[[5, 2]])
     assert part.feature_names == data.feature_names
+
+
+# --- rows and cells ------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=2, max_size=8),
+    st.floats(0.05, 0.9),
+    st.integers(0, 9),
+)
+def test_rows_are_split_not_cells(counts: list[int], fraction: float, seed: int) -> None:
+    """Ten thousand rows in ten cells: nine cells had trained, and one had validated."""
+    n = sum(counts)
+    if n < 8:
+        return
+    x = np.arange(len(counts), dtype=float)
+    data = Dataset.of(x[:, None], x, counts)
+    train, validation = data.split(fraction, seed)
+    assert validation.weight.sum() == min(max(round(fraction * n), 1), n - 1)
+    assert train.weight.sum() + validation.weight.sum() == n
+    together = {float(y): 0.0 for y in x}
+    for part in (train, validation):
+        assert (part.weight > 0).all()
+        for y, weight in zip(part.y[:, 0].tolist(), part.weight.tolist(), strict=True):
+            together[y] += weight
+    assert list(together.values()) == counts
+
+
+def test_weights_that_are_no_counts_are_precisions() -> None:
+    """1/σ² in any unit: only the ratios matter, and each row is one measurement."""
+    X, y = rows(40)
+    weight = np.random.default_rng(3).uniform(0.1, 5.0, 40)
+    one, thousand = Dataset.of(X, y, weight), Dataset.of(X, y, 1000 * weight)
+    assert one.weight.sum() == pytest.approx(40)
+    np.testing.assert_allclose(one.weight, thousand.weight)
+    train, validation = one.split(0.1, 0)
+    assert (len(train), len(validation)) == (36, 4)
+
+
+def test_rows_of_which_there_are_billions_are_split_by_shares() -> None:
+    x = np.arange(5.0)
+    train, validation = Dataset.of(x[:, None], x, np.full(5, 4e9)).split(0.1, 0)
+    assert validation.weight.sum() == pytest.approx(2e9, rel=1e-6)
+    assert train.weight.sum() == pytest.approx(18e9, rel=1e-6)
+
+
+def test_rows_are_found_again_in_the_users_table() -> None:
+    X, y = rows(30)
+    X[7], y[7] = X[3], y[3]
+    X[9, 0] = -0.0
+    wanted = Sample(np.ascontiguousarray(X[[3, 9]].T), y[[3, 9], 0], np.ones(2))
+    assert positions(X, y[:, 0], wanted) == [3, 7, 9]
+    assert positions(X, y[:, 0], Sample(np.empty((2, 0)), np.empty(0), np.empty(0))) == []

@@ -11,6 +11,7 @@ import sympy
 
 from ieql import IEQLRegressor, Prior, Unit
 from ieql.equations.expression import Expression
+from ieql.errors import OutlierWarning
 from ieql.runs import RunFolder
 
 
@@ -253,3 +254,99 @@ def test_what_does_well_outside_is_finished_even_if_something_simpler_did_so_by_
         candidate("exp(x)", 7, 0.01009, float("nan")),
     ]
     assert len(_worth_finishing(Front(plain))) == 1
+
+
+# --- numbers one can trust -----------------------------------------------------------------------
+
+
+def test_ten_thousand_rows_of_ones_and_zeros_are_ten_thousand_rows():
+    """Merged into ten cells before the split, they had given the constant 0.4."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, 10_000).astype(float)
+    y = (rng.random(10_000) < 0.1 + 0.2 * x).astype(float)
+    model = learned(x[:, None], y, trainings=4)
+    assert model.n_rows_ == (9000, 1000)
+    slope, offset = np.polyfit(x, y, 1)
+    np.testing.assert_allclose(model.predict([[0.0], [1.0]]), [offset, offset + slope], atol=0.01)
+
+
+def test_few_rows_all_fit_the_constants_and_validate_each_other():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 5, (40, 1))
+    y = 2.37 * X[:, 0] + rng.normal(size=40)
+    model = learned(X, y, trainings=4)
+    assert (model.validation_, model.n_rows_) == ("cross-fitting", (40, 0))
+    chosen = model.equations_[model.equations_["selected"]].iloc[0]
+    assert chosen["equation"].endswith("*x0")
+    best = (X[:, 0] @ y) / (X[:, 0] @ X[:, 0])
+    error = 1 / np.sqrt(X[:, 0] @ X[:, 0])
+    assert model.expression(precise=True).constants()[1] == pytest.approx(best, rel=1e-9)
+    assert model.expression().constants()[1] == pytest.approx(best, abs=0.06 * error)
+    assert chosen["rmse_validation"] > chosen["rmse_train"]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_pure_noise_does_not_look_like_a_law(seed):
+    """Four validation rows of forty had shown an error of 0.23 where the truth is 1."""
+    rng = np.random.default_rng(seed)
+    model = learned(rng.uniform(-1, 1, (40, 2)), rng.normal(size=40), trainings=6)
+    table = model.equations_
+    assert table["selected"].iloc[0]
+    assert table["rmse_validation"].min() > 0.5
+
+
+def test_gross_outliers_are_left_out_named_and_said():
+    """Five per cent of ± 50 on noise of 0.05 had ended in a constant."""
+    rng = np.random.default_rng(0)
+    X = uniform(n=300, d=2, low=-2.0, high=2.0)
+    y = 0.5 * X[:, 1] ** 2 + X[:, 0] + 0.05 * rng.normal(size=300)
+    bad = np.sort(rng.choice(300, 15, replace=False))
+    y[bad] += 50.0 * rng.choice([-1, 1], 15)
+    with pytest.warns(OutlierWarning, match=r"15 of 300 rows stand far off"):
+        model = learned(X, y)
+    assert model.outliers_ == [bad.tolist()]
+    chosen = model.equations_[model.equations_["selected"]].iloc[0]
+    assert chosen["rmse_validation"] == pytest.approx(0.05, rel=0.2)
+    assert set(model.expression().unit_counts()) == {"square"}
+    plain = learned(X, y, loss="squared")
+    assert plain.outliers_ == [[]]
+    assert plain.equations_["rmse_validation"].min() > 5.0
+
+
+def test_an_exact_law_without_noise_keeps_its_outliers_out():
+    X = uniform(n=200, d=1)
+    y = 2 * X[:, 0]
+    y[17] += 30.0
+    with pytest.warns(OutlierWarning, match="data row 18"):
+        model = learned(X, y, trainings=4)
+    assert model.expression().text() == "2*x0"
+
+
+def test_a_steep_law_has_no_outliers():
+    X = uniform(n=300, d=1, low=0.01, high=1.0)
+    model = learned(X, 1 / X[:, 0], trainings=4)
+    assert model.outliers_ == [[]]
+    assert model.expression().text() == "1/x0"
+
+
+def test_what_an_earlier_part_of_a_run_has_shown_stays(tmp_path):
+    """Resume had turned 3500 into 3600, and the validation error from 0.57 to 0.69."""
+    rng = np.random.default_rng(0)
+    X = uniform(n=40, d=2)
+    y = np.exp(X[:, 0]) + 0.3 * rng.normal(size=40)
+    first = learned(X, y, trainings=4, run_dir=tmp_path).equations_
+    second = learned(X, y, trainings=12, run_dir=tmp_path).equations_
+    for row in first.itertuples():
+        simpler = second[second["complexity"] <= row.complexity]
+        assert simpler["rmse_validation"].min() <= 1.011 * row.rmse_validation
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are used")
+def test_a_short_time_gives_the_best_of_some_rows():
+    """One second for five million rows took ten, and gave the mean."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (700_000, 2))
+    y = 2 * X[:, 0] + 0.1 * rng.normal(size=len(X))
+    model = IEQLRegressor(max_time=4, max_trainings=1, n_jobs=1, random_state=0).fit(X, y)
+    assert sum(model.n_rows_) == 400_000
+    assert relative_error(model, lambda X: 2 * X[:, 0], X[:1000]) < 0.1

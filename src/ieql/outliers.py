@@ -18,6 +18,7 @@ GROSS = 12.0
 RESIDUAL = 7.0
 """... And those beyond which the residual of the best equation makes a row an outlier."""
 NEIGHBOURS = 12
+PASSES = 3
 MOST_INPUTS = 8
 """Neighbours are looked for in at most so many inputs, ..."""
 MOST_ROWS = 20_000
@@ -59,9 +60,25 @@ def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: flo
         farthest = np.argpartition(-np.abs(value - np.median(value)), MOST_ROWS // 2)
         asked = np.union1d(rng.choice(known, MOST_ROWS // 4), farthest[: MOST_ROWS // 2])
     rows = np.union1d(known, asked)
-    places = _places(XT[:, rows], value[rows])
-    tree = cKDTree(places[np.searchsorted(rows, known)])
-    near = known[tree.query(places[np.searchsorted(rows, asked)], k=NEIGHBOURS + 1)[1]]
+    places = np.empty((n, min(len(XT), MOST_INPUTS)))
+    places[rows] = _places(XT[:, rows], value[rows])
+    far = none
+    for _ in range(PASSES):
+        # Outliers found so far are no neighbours: several of them together would hide another.
+        neighbours = known[~far[known]]
+        near = neighbours[cKDTree(places[neighbours]).query(places[asked], k=NEIGHBOURS + 1)[1]]
+        found = none.copy()
+        found[asked] = _is_far(value, asked, near, times, floor)
+        if np.array_equal(found, far):
+            break
+        far = found
+    return far if far.mean() <= LARGEST_SHARE else none
+
+
+def _is_far(
+    value: Floats, asked: NDArray[np.intp], near: NDArray[np.intp], times: float, floor: float
+) -> Mask:
+    """Which of the rows asked for are far from the median of those near them."""
     # A row is no neighbour of its own: the last one takes its place.
     near = np.where(near == asked[:, None], near[:, -1:], near)[:, :NEIGHBOURS]
     others = np.sort(value[near], axis=1)
@@ -71,11 +88,9 @@ def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: flo
     spread = (high - low) / 1.349
     usual = float(np.median(spread))
     if usual <= 0.0 and floor <= 0.0:
-        return none  # most rows are equal to their neighbours: counts, classes, steps
+        return np.zeros(len(asked), dtype=bool)  # counts, classes, steps: most rows are equal
     distance = np.abs(value[asked] - middle)
-    far = none.copy()
-    far[asked] = distance > np.maximum(times * np.maximum(spread, usual), floor)
-    return far if far.mean() <= LARGEST_SHARE else none
+    return np.asarray(distance > np.maximum(times * np.maximum(spread, usual), floor))
 
 
 def _places(XT: Floats, value: Floats) -> Floats:
