@@ -21,6 +21,7 @@ from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive
 from ieql.training.grow import looks_like_noise
 from ieql.training.island import KINDS, Finds, Settings, Training, constant, run_island
+from ieql.training.lines import lines
 from ieql.training.task import EXACT, Task
 
 __all__ = ["Budget", "Result", "first_result", "in_parallel", "search"]
@@ -201,6 +202,10 @@ def search(
     except KeyboardInterrupt:
         result.interrupted = True
         result.reason = "it was interrupted"
+    for task, archive in zip(tasks, result.archives, strict=True):
+        if len(archive) <= 1:  # no training came to an equation in the time there was
+            for candidate in lines(task):
+                archive.add(candidate)
     return result
 
 
