@@ -138,6 +138,7 @@ def prove(
     seconds: float = 1.0,
     work: float = WORK,
     is_late: Callable[[], bool] | None = None,
+    extremes: bool = True,
 ) -> Proof:
     """Decide whether an equation is safe in the whole closed box.
 
@@ -157,11 +158,15 @@ def prove(
         How much is bounded at most; see `ieql.equations.branching.Budget`.
     is_late : callable, optional
         Asked between the boxes: once it says yes, the search is given up.
+    extremes : bool
+        Look also for how far the output goes.
     """
     ends = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
     hunt = _Hunt(expression, *ends, bounds, Budget.of(work, seconds, is_late))
     with np.errstate(all="ignore"):
         is_open = hunt.run()
+        if extremes and hunt.point is None:
+            hunt.look_far()
     proved = False if hunt.point is not None else None if is_open else True
     return Proof(proved, hunt.point, hunt.low, hunt.high, hunt.budget.boxes)
 
@@ -199,7 +204,6 @@ class _Hunt:
                 low, high = condition.reached(max(distance, 0.0))
                 before = self.known.get(condition.argument, (-math.inf, math.inf))
                 self.known[condition.argument] = max(low, before[0]), min(high, before[1])
-        self._look_far()
         return is_open
 
     def is_refuted_at(self, X: Array) -> bool:
@@ -253,7 +257,7 @@ class _Hunt:
             self.point = touching[0]
         return distance
 
-    def _look_far(self) -> None:
+    def look_far(self) -> None:
         """Follow the output to its extremes if it may go much further than where it was met."""
         reach = BEYOND * (self.high - self.low)
         for output in self.expression.outputs:
