@@ -27,5 +27,5 @@ def test_five_decades_of_one_input(decades, law, equation):
 
 def test_eighteen_decades_of_two_inputs():
     model = fitted((-9, 9), 2, lambda a, b: np.log(a) - 0.5 * np.log(b))
-    assert model.expression().text() == "log(x0) - 0.5*log(x1)"
+    assert model.expression().text() in ("log(x0) - 0.5*log(x1)", "-0.5*log(x1) + log(x0)")
     assert model.equations_["proved"].all()
