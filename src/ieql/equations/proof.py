@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.branching import Budget, descend, draw, positive_bound
-from ieql.equations.expression import Expression, Sum
+from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.intervals import LARGEST, Enclosure
 from ieql.units import Interval
 
@@ -94,12 +94,17 @@ def conditions(expression: Expression, bounds: Interval | None = None) -> list[C
     """All that must hold everywhere in the domain, in topological order, the output last."""
     found = []
     for k, node in enumerate(expression.nodes):
-        for a in node.unit.singular:
-            closed = node.unit.name == "sqrt"
+        closed = node.unit.name == "sqrt"
+        for a in _singular(node):
             found += _distances(node.args[a], node.unit.domains[a], closed, (k, a))
     for output in expression.outputs:
         found += _distances(output, bounds or (-LARGEST, LARGEST), True, None)
     return found
+
+
+def _singular(node: Node) -> list[int]:
+    """Arguments that may leave their domain; a constant does not, or the value is not finite."""
+    return [a for a in node.unit.singular if not node.args[a].is_constant]
 
 
 def _distances(
@@ -122,7 +127,7 @@ def violated(expression: Expression, X: Array, bounds: Interval | None = None) -
     if bounds is not None:
         bad |= ((value < bounds[0]) | (value > bounds[1])).any(axis=1)
     for node, args in zip(expression.nodes, expression.arguments(X), strict=True):
-        for a in node.unit.singular:
+        for a in _singular(node):
             low, high = node.unit.domains[a]
             z = args[a]
             above = low <= z if node.unit.name == "sqrt" else low < z
@@ -208,6 +213,8 @@ class _Hunt:
 
     def is_refuted_at(self, X: Array) -> bool:
         """Whether a row is a counterexample; the range of the output is noted, too."""
+        # In a domain as wide as the floats a step may overflow.
+        X = X[np.all((self.lower <= X) & (self.upper >= X), axis=1)]
         bad = violated(self.expression, X, self.bounds)
         if bad.any():
             self.point = X[int(np.argmax(bad))]
