@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ieql.data import Scaling
 from ieql.equations.expression import Expression
-from ieql.equations.program import free_constants
 from ieql.equations.precision import readable, shortest, standard_errors
+from ieql.equations.program import free_constants
 from ieql.equations.refit import finish, refit, trim
 from ieql.prior import Prior
 from ieql.sample import Sample

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.branching import Budget, descend, draw, positive_bound
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.equations.intervals import LARGEST, Enclosure
+from ieql.equations.intervals import Enclosure
 from ieql.units import Interval
 
 __all__ = ["LITTLE_WORK", "WORK", "Condition", "Proof", "conditions", "prove", "violated"]
@@ -31,6 +31,8 @@ WORK = 2_500_000
 """Work of a proof (`Budget`): about half a second ..."""
 LITTLE_WORK = 30_000
 """... and that of one for which there is no time."""
+FINITE = 1e300
+"""An output that is proved to stay below this one is finite, whatever is rounded."""
 TOUCHING = 1e-10
 """A distance below this part of its usual value, if it cannot be bounded, touches zero."""
 BEYOND = 3.0
@@ -98,7 +100,7 @@ def conditions(expression: Expression, bounds: Interval | None = None) -> list[C
         for a in _singular(node):
             found += _distances(node.args[a], node.unit.domains[a], closed, (k, a))
     for output in expression.outputs:
-        found += _distances(output, bounds or (-LARGEST, LARGEST), True, None)
+        found += _distances(output, bounds or (-FINITE, FINITE), True, None)
     return found
 
 
