@@ -713,7 +713,7 @@ def _selection_text(part: Part) -> str:
     return (
         f"{_image('selection_s0', 'Selection on S0')}\n\n"
         f"S0 along x1, the others at {part['others_at']:g}, and the Pareto plot. V_int&ex with "
-        f"{part['n_extrapolation']} points selects `{selected.text(precision=4)}` from "
+        f"{part['n_extrapolation']} points selects `{selected.text()}` from "
         f"{part['rows']:,} rows with noise {part['noise']:g}. The fast search's front has {more} "
         "than that. The too complex equation is what V_int, the "
         "validation error alone, picks from the models of the paper's training "

@@ -13,7 +13,7 @@ from ieql.regressor import IEQLRegressor
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate
 
-__all__ = ["CIRCUMSTANCES", "evidence", "model"]
+__all__ = ["CIRCUMSTANCES", "evidence", "model", "with_outliers"]
 
 CIRCUMSTANCES = {
     "sha256": "ab" * 32,
@@ -71,11 +71,24 @@ def model(
     result.criterion_ = "MDL"
     result.n_trainings_, result.stop_reason_, result.interrupted_ = 12, "the time is up", False
     result._one_output = len(fronts) == 1
+    result.n_rows_, result._n_data_rows = (270, 30), 300
+    result.mean_errors_ = [{"mean": 0.0, "validation": 1.0} for _ in fronts]
+    result.validation_, result.outliers_ = "held-out rows", [[] for _ in fronts]
     if with_evidence:
         counts = [{"square": 3, "cos": 1}] * len(fronts)
         circumstances: dict[str, Any] = CIRCUMSTANCES | {"unit_counts": counts}
         result.evidence_ = Evidence.of(X, y, names, result.target_names_, extra, **circumstances)
     return result
+
+
+def with_outliers(m: IEQLRegressor, *rows_per_output: Sequence[int], by: float = 50.0) -> Any:
+    """The model with these rows of its sample moved far off, as if the fit had left them out."""
+    X, y = m.evidence_.X.copy(), m.evidence_.y.copy()
+    for k, rows in enumerate(rows_per_output):
+        y[list(rows), k] += by
+    m.outliers_ = [list(rows) for rows in rows_per_output]
+    m.evidence_ = m.evidence_.with_outliers(X, y, m.outliers_)
+    return m
 
 
 def _candidate(

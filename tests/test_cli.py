@@ -108,11 +108,30 @@ def test_a_domain_file_that_is_not_there(tmp_path):
 # --- the commands, with a stand-in for the regressor ---------------------------------------------
 
 
+class Exact:
+    """A candidate whose constants have more digits than are shown."""
+
+    def __init__(self, text: str) -> None:
+        self.shown = text
+
+    def equation(self, precise):
+        assert precise
+        return self
+
+    def text(self):
+        return self.shown.replace("2*", "2.0000001*")
+
+
 class StandIn:
     """Finds y = 2 * (first input) at once; otherwise as `IEQLRegressor`."""
 
     interrupted_ = False
+    finished_ = True
+    stop_reason_ = "what is left looks like noise"
+    validation_ = "held-out rows"
+    doubts: tuple[str, ...] = ()
     _not_stored = None
+    _seconds = 12.3
     asked: dict[str, object]
 
     def __init__(self, **settings: object) -> None:
@@ -153,24 +172,36 @@ class StandIn:
         if len(targets) == 1:
             self.equations_ = self.equations_.drop(columns="output")
 
-    def predict(self, X, index=None):
+    def _doubts(self):
+        return list(self.doubts)
+
+    @property
+    def fronts_(self):
+        equations = self.equations_["equation"].tolist()
+        n = len(equations) // len(self.target_names_)
+        exact = [Exact(text) for text in equations]
+        return [exact[at : at + n] for at in range(0, len(exact), n)]
+
+    def predict(self, X, index=None, *, precise=False):
         if (X.iloc[:, 0] > 10).any():
             warnings.warn("2 rows lie outside the domain.", UserWarning, stacklevel=2)
         found = np.full(len(X), 4.25) if index == 0 else 2.0 * X.iloc[:, 0].to_numpy()
+        found = found + 0.0625 * precise
         return found if len(self.target_names_) == 1 else np.stack([found, found], axis=1)
 
-    def sympy(self, index=None):
-        forms = [sympy.Symbol(f"{name}_{index}") * 0.12345 for name in self.target_names_]
+    def sympy(self, index=None, *, precise=False):
+        factor = 0.12345678 if precise else 0.12345
+        forms = [sympy.Symbol(f"{name}_{index}") * factor for name in self.target_names_]
         return forms[0] if len(forms) == 1 else forms
 
-    def latex(self, index=None, precision=4):
-        return f"latex {index} {precision}"
+    def latex(self, index=None, precision=None, *, precise=False):
+        return f"latex {index} {precision}{' precise' * precise}"
 
-    def c(self, index=None, real="double"):
-        return f"C {index} {real}\n"
+    def c(self, index=None, real="double", *, precise=False):
+        return f"C {index} {real}{' precise' * precise}\n"
 
-    def python(self, index=None):
-        return f"Python {index}\n"
+    def python(self, index=None, *, precise=False):
+        return f"Python {index}{' precise' * precise}\n"
 
     def report_html(self):
         evidence = getattr(self, "evidence_", None)
@@ -211,6 +242,41 @@ def test_fit_says_where_the_report_is(stand_in):
     assert f"Report: {Path('run/report.html')}\n" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        (
+            "what is left looks like noise",
+            "what is left looks like noise (--at-least SECONDS searches longer)",
+        ),
+        (
+            "nothing better was found for long",
+            "nothing better was found for long (--at-least SECONDS searches longer)",
+        ),
+        ("the time is up", "the time is up (`ieql resume run` goes on)"),
+        ("the equations are exact", "the equations are exact"),
+        ("it was interrupted", "it was interrupted"),
+        ("all 9 trainings are done", "all 9 trainings are done (--trainings N allows more)"),
+        (
+            "12 of 40 models of the sweep were trained",
+            "12 of 40 models of the sweep were trained (`ieql resume run` goes on)",
+        ),
+        (
+            "all 40 models of the sweep are trained",
+            "all 40 models of the sweep are trained (--at-least SECONDS searches longer)",
+        ),
+    ],
+)
+def test_fit_says_why_it_stopped_and_what_makes_it_go_on(stand_in, reason, line):
+    stand_in.stop_reason_ = reason
+    result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
+    assert f"\nStopped after 12 s: {line}.\n" in result.stdout
+
+
+def test_the_demo_names_no_option_that_it_does_not_have(stand_in):
+    assert "\nStopped after 12 s: what is left looks like noise.\n" in ieql("demo").stdout
+
+
 def test_report_is_written_again_from_the_run_folder(stand_in):
     ieql("fit", "data.csv", "--target", "torque", "--out", "run")
     RunFolder.open("run").write_evidence(evidence())
@@ -243,7 +309,7 @@ def test_fit_passes_its_options_on(stand_in):
         *("fit", "data.csv", "--target", "torque", "--inputs", "load,speed", "--out", "here"),
         *("--prior", "motor", "--domain", "domain.yaml", "--time", 5, "--trainings", 3),
         *("--select", "V_int", "--extrapolation", "data.csv", "--seed", 4, "--jobs", 2),
-        *("--trainer", "paper"),
+        *("--trainer", "paper", "--at-least", 2, "--loss", "squared"),
     )
     assert result.exit_code == 0, result.output
     X, y, held_out = (stand_in.asked.pop(name) for name in ("X", "y", "X_held_out"))
@@ -253,7 +319,9 @@ def test_fit_passes_its_options_on(stand_in):
         "trainer": "paper",
         "domain": {"load": (0.0, 9.0)},
         "selection": "V_int",
+        "loss": "squared",
         "max_time": 5.0,
+        "min_time": 2.0,
         "max_trainings": 3,
         "n_jobs": 2,
         "random_state": 4,
@@ -321,6 +389,18 @@ def test_show(run):
     assert result.exit_code == 0, result.output
     assert "2*speed" in result.stdout
     assert "4.25" in result.stdout
+    assert result.stdout.splitlines()[0].split()[:3] == ["index", "complexity", "parameters"]
+    assert "training error  validation error  equation\n" in result.stdout
+    assert "\nValidation error: on rows kept back" in result.stdout
+    assert result.stderr == ""
+
+
+def test_show_says_what_is_doubtful(run, stand_in):
+    stand_in.doubts = ("2 of 20 rows stand far off.",)
+    stand_in.validation_ = "cross-fitting"
+    result = ieql("show", run)
+    assert (result.exit_code, result.stderr) == (0, "Warning: 2 of 20 rows stand far off.\n")
+    assert "\nValidation error: each tenth of the rows" in result.stdout
 
 
 def test_predict_writes_the_predictions_alone(run):
@@ -363,11 +443,26 @@ def test_export(run):
     assert exported(run, "text", "--index", 0, "--digits", 2) == "4.2\n"
     assert exported(run, "sympy") == "0.12345*torque_None\n"
     assert exported(run, "sympy", "--digits", 2) == "0.12*torque_None\n"
-    assert exported(run, "latex", "--index", 1) == "latex 1 4\n"
+    assert exported(run, "latex", "--index", 1) == "latex 1 None\n"
     assert exported(run, "latex", "--digits", 7) == "latex None 7\n"
     assert exported(run, "c") == "C None double\n"
     assert exported(run, "c", "--real", "float", "--index", 1) == "C 1 float\n"
     assert exported(run, "python", "--index", 1) == "Python 1\n"
+
+
+def test_precise_is_for_all_that_gives_values_or_equations(run):
+    assert ieql("export", run, "--precise").stdout == "2.0000001*speed\n"
+    assert exported(run, "text", "--precise", "--digits", 3) == "2*speed\n"
+    assert exported(run, "sympy", "--precise") == "0.12345678*torque_None\n"
+    assert exported(run, "latex", "--precise") == "latex None None precise\n"
+    assert exported(run, "c", "--precise") == "C None double precise\n"
+    assert exported(run, "python", "--precise") == "Python None precise\n"
+    Path("new.csv").write_text("speed,load,power\n0.5,1,1\n")
+    assert ieql("predict", run, "new.csv", "--precise").stdout == "torque\n1.0625\n"
+    shown = ieql("show", run, "--precise").stdout
+    assert "  torque = 2.0000001*speed\n" in shown
+    assert shown.count("2.0000001*speed") == 2
+    assert "2.0000001" not in ieql("show", run).stdout
 
 
 @pytest.mark.parametrize("format", ["text", "c", "python", "sympy", "latex"])
@@ -404,6 +499,32 @@ def test_bad_input_is_one_sentence(stand_in):
 def write(path: str, text: str) -> str:
     Path(path).write_text(text)
     return path
+
+
+@pytest.mark.parametrize(
+    "command", [["show"], ["predict", "data.csv"], ["export"], ["report"]], ids=lambda c: c[0]
+)
+def test_equations_that_are_not_finished_are_called_so(run, stand_in, command):
+    """A run that was killed showed its equations like those of any other."""
+    name, *rest = command
+    whole = ieql(name, run, *rest)
+    assert whole.stderr == ""
+    stand_in.finished_ = False
+    result = ieql(name, run, *rest)
+    assert (result.exit_code, result.stdout) == (0, whole.stdout)
+    assert result.stderr == (
+        "The run was cut short or is still going on: these equations passed fewer checks and their "
+        "constants are not rounded; `ieql resume run` finishes them.\n"
+    )
+
+
+def test_headers_of_predictions_are_no_formulas(stand_in):
+    """A spreadsheet would have run the name of the target."""
+    table = pd.read_csv("data.csv").rename(columns={"torque": "=1+2", "power": "-3"})
+    table.to_csv("data.csv", index=False)
+    ieql("fit", "data.csv", "--target", "=1+2", "--target", "-3", "--out", "run")
+    found = ieql("predict", "run", "data.csv").stdout
+    assert found.startswith(" =1+2,-3\n0.0,0.0\n")
 
 
 def test_a_run_cut_short(stand_in):

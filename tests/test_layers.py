@@ -19,12 +19,13 @@ SOURCE = Path(ieql.__file__).parent
 ORDER: list[str | tuple[str, ...]] = [
     "errors",
     "json_file",
+    "doubts",
     "compiled",
     "units",
     "prior",
     "table",
-    "data",
     "sample",
+    "data",
     "outliers",
     "network",
     # An expression offers its text and canonical form as methods.

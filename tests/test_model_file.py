@@ -90,6 +90,43 @@ def test_units_of_ones_own_must_be_handed_over(tmp_path):
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
 
 
+def test_what_is_said_of_the_errors_and_of_the_rows_left_out_is_kept(model):
+    form = to_form(model)
+    assert (form["validation"], form["outliers"]) == (model.validation_, model.outliers_)
+    form |= {"validation": "cross-fitting", "outliers": [[3, 59]]}
+    copy = from_form(IEQLRegressor, form, "model.json")
+    assert (copy.validation_, copy.outliers_, copy._n_data_rows) == ("cross-fitting", [[3, 59]], 60)
+    assert copy._doubts()[0].startswith("2 of 60 rows stand far off")
+
+
+def test_files_of_old_do_not_say_it(model):
+    form = to_form(model)
+    for key in ("validation", "outliers", "n_data_rows"):
+        del form[key]
+    copy = from_form(IEQLRegressor, form, "model.json")
+    assert (copy.validation_, copy.outliers_) == ("held-out rows", [[]])
+    assert copy._n_data_rows == sum(model.n_rows_)
+
+
+def test_constants_with_all_digits_are_for_those_who_ask(model):
+    """`precise` changes values and texts; what is shown and selected stays as it is."""
+    form = to_form(model)
+    k = model.selected_[0]
+    exact = model.expression().with_constants(model.expression().constants() * (1 + 1e-7))
+    form["fronts"][0][k]["precise"] = exact.to_dict()
+    copy = from_form(IEQLRegressor, form, "model.json")
+    X = pd.DataFrame([[1.5, 1.5]], columns=NAMES)
+    assert copy.expression(precise=True).text() == exact.text() != copy.expression().text()
+    assert copy.predict(X, precise=True) == exact.evaluate(X.to_numpy())[:, 0]
+    assert copy.predict(X) == model.predict(X)
+    pd.testing.assert_frame_equal(copy.equations_, model.equations_)
+    for write in (copy.latex, copy.c, copy.python, lambda **o: str(copy.sympy(**o))):
+        assert write() != write(precise=True)
+    # An equation that was never rounded is its own precise form.
+    other = next(i for i in range(len(model.fronts_[0])) if i != k)
+    assert copy.latex(other, precise=True) == copy.latex(other)
+
+
 # --- junk ----------------------------------------------------------------------------------------
 
 
@@ -129,6 +166,13 @@ def test_a_file_that_cannot_be_read(tmp_path):
         (lambda f: f.update(features=["a"]), "does not fit the inputs"),
         (lambda f: f.update(criterion="best"), "what it was selected by is unknown"),
         (lambda f: f.update(prior={"units": ["cosh"]}), r"no unit 'cosh'. Did you mean 'cos'\?"),
+        (lambda f: f.update(validation="hope"), "what its validation error is, is unknown"),
+        (lambda f: f.update(outliers=[]), "its parts do not belong together"),
+        (lambda f: f.update(outliers={}), "not counted by whole numbers"),
+        (lambda f: f.update(n_data_rows=-1), "not counted by whole numbers"),
+        (lambda f: f.update(outliers=[[60]]), "not the numbers of rows"),
+        (lambda f: f.update(outliers=[[1.5]]), "not the numbers of rows"),
+        (lambda f: f.update(outliers=[[5, 5]]), "not in order"),
         (lambda f: f["fronts"][0][0].update(expression={}), "not the stored form of an expression"),
     ],
 )

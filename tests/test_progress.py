@@ -14,10 +14,11 @@ from ieql.progress import MOST_ROWS, Watch
 def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "equation": [f"{k}.123456789*cos(x) + {'y + ' * 40}1" for k in range(n)],
+            "equation": [f"{k}.12345678901*cos(x) + {'y + ' * 40}1" for k in range(n)],
             "complexity": [float(k) for k in range(n)],
             "n_parameters": list(range(n)),
             "rmse_extrapolation": [float("nan")] * n,
+            "rmse_train": [0.9 / (k + 1) for k in range(n)],
             "rmse_validation": [1.0 / (k + 1) for k in range(n)],
             "selected": [k == selected for k in range(n)],
         }
@@ -43,8 +44,9 @@ def test_without_a_terminal_there_is_a_plain_line_per_round():
 
 
 def test_a_terminal_shows_the_front_cut_to_its_width_with_the_selected_one_marked():
-    text = shown(Console(file=io.StringIO(), width=70, force_terminal=True), front())
+    text = shown(Console(file=io.StringIO(), width=90, force_terminal=True), front())
     assert "complexity" in text
+    assert "equation (unf" in text
     marked = {line for line in text.splitlines() if line.startswith("\x1b[1m* ")}
     assert len(marked) == 1
     assert "1.123*cos(x)" in marked.pop()

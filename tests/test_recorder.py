@@ -66,6 +66,29 @@ def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
     assert again.n_trainings_ > first.n_trainings_
 
 
+def test_noise_alone_does_not_end_a_run_that_goes_on(tmp_path, monkeypatch):
+    """One round of `ieql resume`, and it said again that what is left looks like noise."""
+    monkeypatch.setattr("ieql.search.looks_like_noise", lambda *_: True)
+    monkeypatch.setattr("ieql.search.PATIENCE_AT_NOISE", 2)
+    monkeypatch.setattr("ieql.search.PATIENCE", 40)
+    X, _ = table()
+    y = X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    first = model(tmp_path, max_trainings=1_000).fit(X, y)
+    assert first.stop_reason_ == "what is left looks like noise"
+    again = model(tmp_path, max_trainings=1_000).fit(X, y)
+    assert again.n_trainings_ >= first.n_trainings_ + 40
+
+
+def test_patience_that_was_given_outlives_a_kill(tmp_path):
+    X, y = table()
+    model(tmp_path, max_trainings=2).fit(X, y)
+    path = tmp_path / "checkpoint.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"reason": "the time is up"}))
+    model(tmp_path, max_trainings=3).fit(X, y)
+    form = json.loads(path.read_text())
+    assert form["targets"][0]["progress"]["patient"] is True
+
+
 def test_an_exact_run_is_over(tmp_path):
     X, _ = table()
     first = model(tmp_path).fit(X, 3 * X["a"])
@@ -89,6 +112,7 @@ def test_without_a_seed_the_run_keeps_the_one_it_drew(tmp_path):
         ({"prior": "motor", "layers": 2}, r"other settings \(layers, prior\)"),
         ({"domain": {"a": (-3, 3)}}, r"other settings \(domain, domain_is_declared\)"),
         ({"trainer": "paper"}, r"other settings \(trainer\)"),
+        ({"loss": "squared"}, r"other settings \(loss\)"),
     ],
 )
 def test_other_settings_are_refused_and_nothing_is_lost(tmp_path, change, message):
@@ -112,7 +136,8 @@ def test_other_data_is_refused(tmp_path):
 def test_limits_processes_and_selection_may_change(tmp_path):
     X, y = table()
     model(tmp_path, max_trainings=2).fit(X, y)
-    again = model(tmp_path, max_trainings=4, n_jobs=2, selection="V_int").fit(X, y)
+    limits = {"max_trainings": 4, "min_time": 0.1, "max_time": 60.0}
+    again = model(tmp_path, **limits, n_jobs=2, selection="V_int").fit(X, y)
     assert again.criterion_ == "V_int"
 
 
@@ -122,6 +147,156 @@ def test_two_processes_never_write_one_folder(tmp_path):
         model(tmp_path).fit(X, y)
     model(tmp_path, max_trainings=1).fit(X, y)
     assert not (tmp_path / ".lock").exists()
+
+
+# --- a run of another process --------------------------------------------------------------------
+
+
+def before(function, action):
+    """The function, with something done before its first call."""
+    waiting = [action]
+
+    def late(*args, **options):
+        while waiting:
+            waiting.pop()()
+        return function(*args, **options)
+
+    return late
+
+
+def test_a_slow_start_does_not_erase_a_run_that_was_finished_meanwhile(tmp_path, monkeypatch):
+    """It had looked whether there was one long before it wrote."""
+    X, y = table()
+
+    def other():
+        model(tmp_path / "run").fit(X, y)
+
+    monkeypatch.setattr("ieql.recorder.locked", before(locked, other))
+    late = model(tmp_path / "run", max_trainings=6).fit(X, y)
+    assert late.n_trainings_ == 6
+    monkeypatch.undo()
+    whole = model(tmp_path / "whole", max_trainings=6).fit(X, y)
+    assert texts(late) == texts(whole)
+    found = {r["equation"] for r in RunFolder(tmp_path / "run").records()}
+    assert found == {r["equation"] for r in RunFolder(tmp_path / "whole").records()}
+
+
+def test_what_another_process_has_made_meanwhile_is_not_replaced(tmp_path, monkeypatch):
+    X, y = table()
+
+    def other():
+        model(tmp_path / "run", max_trainings=1).fit(X, y + 1)
+
+    monkeypatch.setattr("ieql.recorder.locked", before(locked, other))
+    with pytest.raises(IeqlError, match="a run on other data"):
+        model(tmp_path / "run").fit(X, y)
+    assert IEQLRegressor.load(tmp_path / "run" / "model.json").n_trainings_ == 1
+
+
+def test_from_the_look_at_the_folder_on_it_is_locked(tmp_path, monkeypatch):
+    from ieql import learn
+
+    X, y = table()
+    refused = []
+
+    def other():
+        with pytest.raises(IeqlError, match="Another process is writing") as error:
+            model(tmp_path).fit(X, y)
+        refused.append(error)
+
+    monkeypatch.setattr(learn, "prepare", before(learn.prepare, other))
+    model(tmp_path, max_trainings=1).fit(X, y)
+    assert len(refused) == 1
+
+
+def test_what_is_refused_leaves_no_folder_behind(tmp_path):
+    X, y = table()
+    with pytest.raises(IeqlError, match="output_bound"):
+        model(tmp_path / "deep" / "run", output_bound=1e-6).fit(X, y)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- what a run had found ------------------------------------------------------------------------
+
+
+def entered(folder, X, y, **settings):
+    """The run of a fit, as it was when the fit entered it."""
+    from ieql import learn
+
+    seen = []
+
+    class Seen(BaseException):
+        pass
+
+    def looked(*args):
+        seen.append(args[5])
+        raise Seen
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learn, "learn", looked)
+        with pytest.raises(Seen):
+            model(folder, **settings).fit(X, y)
+    return seen[0]
+
+
+def test_a_run_that_goes_on_knows_its_finished_equations(tmp_path):
+    X, y = table()
+    assert entered(tmp_path, X, y).earlier == []
+    first = model(tmp_path).fit(X, y)
+    assert first.finished_
+    (front,) = entered(tmp_path, X, y).earlier
+    assert [c.expression for c in front] == [c.expression for c in first.fronts_[0]]
+    assert [c.rmse_train for c in front] == [c.rmse_train for c in first.fronts_[0]]
+
+
+def test_equations_that_are_damaged_or_not_finished_are_not_among_them(tmp_path):
+    X, y = table()
+    model(tmp_path).fit(X, y)
+    path = tmp_path / "model.json"
+    form = json.loads(path.read_text())
+    for text in ("{", json.dumps(form | {"finished": False}), json.dumps(form | {"fronts": []})):
+        path.write_text(text)
+        assert entered(tmp_path, X, y).earlier == []
+    path.unlink()
+    assert entered(tmp_path, X, y).earlier == []
+
+
+def test_files_of_old_count_as_finished(tmp_path):
+    X, y = table()
+    model(tmp_path).fit(X, y)
+    path = tmp_path / "model.json"
+    form = json.loads(path.read_text())
+    assert form.pop("finished") is True
+    path.write_text(json.dumps(form))
+    assert IEQLRegressor.load(path).finished_
+    assert len(entered(tmp_path, X, y).earlier) == 1
+
+
+def test_a_kill_while_a_run_goes_on_loses_no_finished_equation(tmp_path, monkeypatch):
+    """The model is then that of the search; what was finished before is in the checkpoint."""
+    from ieql import learn
+
+    class Killed(BaseException):
+        pass
+
+    X, y = table()
+    first = model(tmp_path).fit(X, y)
+
+    def killed(*_):
+        raise Killed
+
+    monkeypatch.setattr(learn, "_finish_all", killed)
+    with pytest.raises(Killed):
+        model(tmp_path, max_trainings=5).fit(X, y)
+    monkeypatch.undo()
+    stored = IEQLRegressor.load(tmp_path / "model.json")
+    assert not stored.finished_
+    assert "cut short" in stored.report_html()
+    assert "cut short" not in first.report_html()
+    (front,) = entered(tmp_path, X, y).earlier
+    assert [c.expression for c in front] == [c.expression for c in first.fronts_[0]]
+    again = model(tmp_path, max_trainings=5).fit(X, y)
+    assert again.finished_
 
 
 def test_a_damaged_checkpoint_says_how_to_go_on(tmp_path):

@@ -46,6 +46,28 @@ def test_a_run_goes_on_with_its_own_data_prior_and_domain(run):
     assert model.domain_["a"] == [-2.0, 2.0]
 
 
+def test_it_says_why_it_stopped_and_searches_at_least_so_long(run):
+    limits = ("--time", "30", "--at-least", "20", "--trainings", "4", "--jobs", "1")
+    result = ieql("resume", run, *limits)
+    assert "s: all 4 trainings are done (--trainings N allows more).\n" in result.stdout
+    assert n_trainings(run) == 4
+    refused = ieql("resume", run, "--time", "10", "--at-least", "20", code=2)
+    assert refused.stderr.endswith(
+        "Error: min_time (--at-least) is 20 s, but max_time (--time) is 10 s; lower the one or "
+        "raise the other.\n"
+    )
+
+
+def test_a_run_of_old_that_tells_no_loss_goes_on_as_it_began(run):
+    path = Path(run, "run.json")
+    form = json.loads(path.read_text())
+    del form["settings"]["loss"], form["settings"]["min_time"]
+    path.write_text(json.dumps(form))
+    ieql("resume", run, "--trainings", "3", "--jobs", "1")
+    model = IEQLRegressor.load(Path(run, "model.json"))
+    assert model.loss == "squared"
+
+
 def test_it_needs_no_other_folder_to_be_the_current_one(run, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitted import evidence
+from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.runs import RunFolder, sha256_of
+from ieql.runs import RunFolder, not_run, sha256_of
 
 SETTINGS = {"prior": "motor", "max_time": 20.0, "random_state": 7}
 
@@ -120,6 +121,57 @@ def test_equations_and_model_are_written_whole(run):
     pd.testing.assert_frame_equal(pd.read_csv(run.path / "equations.csv"), frame)
     assert RunFolder.open(run.path).model_path().read_text() == '{"format": 1}'
     assert not list(run.path.glob(".*"))  # no temporary file is left
+
+
+def test_a_spreadsheet_finds_nothing_to_run_in_the_equations(run):
+    """A cell that begins with = + - @ is a formula to it; `-3*x + 1` was one, too."""
+    equations = ["-3*x + 1", "x", "-4.25", "-1e-3"]
+    outputs = ["=cmd()", "@a", "+b", "\tc"]
+    run.write_equations(
+        pd.DataFrame({"output": outputs, "equation": equations, "rmse_train": [-1.0, 2, 3, 4]})
+    )
+    text = (run.path / "equations.csv").read_text()
+    assert text.splitlines()[1:] == [
+        " =cmd(), -3*x + 1,-1.0",
+        " @a,x,2.0",
+        " +b,-4.25,3.0",
+        " \tc,-1e-3,4.0",
+    ]
+    found = pd.read_csv(run.path / "equations.csv")
+    for written, read in zip(equations, found["equation"], strict=True):
+        assert Expression.parse(read, ["x"]) == Expression.parse(written, ["x"])
+    assert list(found["rmse_train"]) == [-1.0, 2, 3, 4]
+
+
+def test_names_of_columns_are_no_formulas_either():
+    frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=["=x", " =x", "y"])
+    assert not_run(frame).to_csv(index=False) == " =x, =x,y\n1.0,2.0,3.0\n"
+
+
+HALF = os.fsdecode(b"bad\xff.csv")
+"""A file's name that is no text: Python puts half a character in place of each odd byte."""
+
+
+def test_names_of_files_that_are_no_text_are_kept(tmp_path, monkeypatch):
+    """The old run was deleted, and then run.json could not be written."""
+    monkeypatch.setattr(sys, "argv", ["ieql", "fit", HALF])
+    run = RunFolder.create(tmp_path / "run", {"note": HALF}, "abc", source={"data": HALF})
+    description = run.description()
+    assert description["source"] == {"data": HALF}
+    assert description["settings"] == {"note": HALF}
+    assert HALF in description["command"]
+    run.append({"equation": HALF})
+    assert run.records() == [{"equation": HALF}]
+    run.write_model(json.dumps(HALF, ensure_ascii=False))
+    assert json.loads(run.model_path().read_text()) == HALF
+    run.write_report(HALF)
+
+
+def test_what_cannot_be_described_replaces_nothing(run):
+    run.write_model("old")
+    with pytest.raises(TypeError):
+        RunFolder.create(run.path, {"odd": object()}, "def")
+    assert run.model_path().read_text() == "old"
 
 
 def test_a_failed_write_keeps_the_old_file(run, monkeypatch):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ieql.console import front_table, names_in, rounded, visible
+from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
 from ieql.runs import RunFolder
 
@@ -69,6 +70,16 @@ Run = Annotated[
 Index = Annotated[
     int | None,
     typer.Option(metavar="N", help="Another equation of the front, by its index in 'ieql show'."),
+]
+AtLeast = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", min=0, help="Seconds to search at least, unless it is exact."),
+]
+Precise = Annotated[
+    bool,
+    typer.Option(
+        "--precise", help="Constants with all digits fitted, not only those that are certain."
+    ),
 ]
 
 
@@ -127,7 +138,7 @@ def demo(
         prior="motor", max_time=time, random_state=0, run_dir=out, progress=sys.stderr.isatty()
     )
     model._fit(X, y, overwrite=True)
-    _conclude(model, out)
+    _conclude(model, out, "demo")
 
 
 @app.command(
@@ -167,6 +178,7 @@ def fit(
     time: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search, at most.")
     ] = 60.0,
+    at_least: AtLeast = None,
     trainings: Annotated[
         int | None,
         typer.Option(
@@ -180,6 +192,12 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="auto (leaves out rows far off from their neighbours) or squared."
+        ),
+    ] = "auto",
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is random.")] = 0,
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
@@ -206,7 +224,8 @@ def fit(
         )
     folder = out or default_folder(data, targets)
     if not overwrite and RunFolder.exists(folder):
-        typer.echo(f"There is a run in {folder}; it goes on if nothing has changed.", err=True)
+        there = f"There is a run in {folder}; it goes on if nothing has changed."
+        typer.echo(visible(there), err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
     model = IEQLRegressor(
@@ -214,7 +233,9 @@ def fit(
         trainer=trainer,
         domain=None if domain is None else read_domain(domain, names),
         selection=select,
+        loss=loss,
         max_time=time,
+        min_time=at_least,
         max_trainings=trainings,
         n_jobs=jobs,
         random_state=seed,
@@ -228,7 +249,7 @@ def fit(
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
     }
     model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
-    _conclude(model, folder)
+    _conclude(model, folder, "fit")
 
 
 @app.command(epilog=_examples("ieql resume runs/torque --time 60"))
@@ -238,6 +259,7 @@ def resume(
     time: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search on, at most.")
     ] = 60.0,
+    at_least: AtLeast = None,
     trainings: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Trainings in all, those before included."),
@@ -250,18 +272,26 @@ def resume(
     from ieql.resume import data_files, resume_run
 
     for file in data_files(run):
-        typer.echo(f"Reading {str(file)!r}, as the run says.", err=True)
+        typer.echo(visible(f"Reading {str(file)!r}, as the run says."), err=True)
     model = resume_run(
-        run, max_time=time, max_trainings=trainings, n_jobs=jobs, progress=sys.stderr.isatty()
+        run,
+        max_time=time,
+        min_time=at_least,
+        max_trainings=trainings,
+        n_jobs=jobs,
+        progress=sys.stderr.isatty(),
     )
-    _conclude(model, run)
+    _conclude(model, run, "resume")
 
 
 @app.command(epilog=_examples("ieql show runs/torque"))
 @_plain_speech()
-def show(run: Run) -> None:
+def show(run: Run, precise: Precise = False) -> None:
     """Print the front of a run as a table, and the selected equation."""
-    _print_front(_load(run))
+    model = _load(run)
+    _print_front(model, precise)
+    for _, sentence in model._doubts():  # a fit says them as warnings
+        typer.echo(f"Warning: {visible(sentence)}", err=True)
 
 
 @app.command(epilog=_examples("ieql predict runs/torque new.csv > predictions.csv"))
@@ -273,6 +303,7 @@ def predict(
         typer.Argument(metavar="DATA", help="CSV file; columns that are no input are ignored."),
     ],
     index: Index = None,
+    precise: Precise = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for the predictions.  [default: standard output]"),
@@ -281,6 +312,7 @@ def predict(
     """Predict the rows of a CSV file; writes a CSV with one column per target."""
     import pandas as pd
 
+    from ieql.runs import not_run
     from ieql.table import check_table, read_csv
 
     model = _load(run)
@@ -293,8 +325,9 @@ def predict(
             )
     X = frame[list(model.feature_names_)]
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
-    predictions = model.predict(X, index=index)
-    table = pd.DataFrame(predictions, columns=model.target_names_)
+    predictions = model.predict(X, index=index, precise=precise)
+    # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
+    table = not_run(pd.DataFrame(predictions, columns=model.target_names_))
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
         sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
@@ -315,6 +348,7 @@ def export(
     run: Run,
     format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
     index: Index = None,
+    precise: Precise = False,
     real: Annotated[
         Real | None, typer.Option(help="Type of all numbers, for C.  [default: double]")
     ] = None,
@@ -324,7 +358,7 @@ def export(
             metavar="N",
             min=1,
             max=17,
-            help="Significant digits, for text, sympy and latex.  [default: all; latex: 4]",
+            help="Significant digits, for text, sympy and latex.  [default: all]",
         ),
     ] = None,
     out: Annotated[
@@ -342,13 +376,13 @@ def export(
     if digits is not None and format in (Format.c, Format.python):
         raise IeqlError(f"--digits is for the reader; {format} is written with all digits.")
     model = _load(run)
-    chosen = _selected(model, index)
+    chosen = _selected(model, index, precise)
     if format is Format.c:
-        text = model.c(index, real=real or Real.double)
+        text = model.c(index, real=real or Real.double, precise=precise)
     elif format is Format.python:
-        text = model.python(index)
+        text = model.python(index, precise=precise)
     else:
-        text = "\n".join(_written(model, chosen, format, index, digits)) + "\n"
+        text = "\n".join(_written(model, chosen, format, index, digits, precise)) + "\n"
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -364,12 +398,15 @@ def _written(
     format: Format,
     index: int | None,
     digits: int | None,
+    precise: bool,
 ) -> list[str]:
     """Return each equation for the reader, one per target in `equations`."""
     if format is Format.text:
         return [e if digits is None else rounded(e, digits) for e in equations.values()]
     found: Any = (
-        model.sympy(index) if format is Format.sympy else model.latex(index, precision=digits or 4)
+        model.sympy(index, precise=precise)
+        if format is Format.sympy
+        else model.latex(index, precision=digits, precise=precise)
     )
     forms = found if isinstance(found, list) else [found]  # one per target
     if format is Format.sympy:
@@ -389,7 +426,7 @@ def report(run: Run) -> None:
     evidence = folder.evidence()
     if evidence is not None:
         model.evidence_ = evidence
-    typer.echo(folder.write_report(model.report_html()))
+    typer.echo(visible(str(folder.write_report(model.report_html()))))
 
 
 # --- what the options mean -----------------------------------------------------------------------
@@ -438,8 +475,13 @@ def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, flo
 
 
 def _interval(bounds: Any, where: str) -> tuple[float, float]:
+    from ieql.table import plain_number
+
     try:
-        low, high = (float(bound) for bound in bounds)  # float: YAML takes 1e3 for a text
+        # YAML takes 1e3 for a text, and yes for a truth.
+        low, high = (
+            math.nan if bound is True or bound is False else plain_number(bound) for bound in bounds
+        )
     except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if isinstance(bounds, str) or not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -451,15 +493,33 @@ def _load(run: Path) -> IEQLRegressor:
     path = RunFolder.open(run).model_path()  # before the import, which takes a second
     from ieql.regressor import IEQLRegressor
 
-    return IEQLRegressor.load(path)
+    model = IEQLRegressor.load(path)
+    if not model.finished_:
+        text = (
+            "The run was cut short or is still going on: these equations passed fewer checks and "
+            "their constants are not rounded; "
+            f"`ieql resume {shlex.quote(str(run))}` finishes them."
+        )
+        typer.echo(visible(text), err=True)
+    return model
 
 
 # --- what is printed -----------------------------------------------------------------------------
 
 
-def _selected(model: IEQLRegressor, index: int | None = None) -> dict[str, str]:
-    """Return target → equation in full, of the selected rows or those with an index."""
+def _front(model: IEQLRegressor, precise: bool) -> pd.DataFrame:
+    """Return the front, the equations if need be with all digits of their constants."""
     front = model.equations_
+    if precise:
+        front["equation"] = [c.equation(precise).text() for part in model.fronts_ for c in part]
+    return front
+
+
+def _selected(
+    model: IEQLRegressor, index: int | None = None, precise: bool = False
+) -> dict[str, str]:
+    """Return target → equation in full, of the selected rows or those with an index."""
+    front = _front(model, precise)
     rows = front[front["selected"]] if index is None else front[front.index == index]
     if rows.empty:
         raise IeqlError(f"The front has no equation {index}; 'ieql show' lists them.")
@@ -467,15 +527,17 @@ def _selected(model: IEQLRegressor, index: int | None = None) -> dict[str, str]:
     return {str(name): str(text) for name, text in zip(names, rows["equation"], strict=True)}
 
 
-def _print_front(model: IEQLRegressor) -> None:
+def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     """Print the front, the selected equation in full, and which inputs it uses."""
+    front = _front(model, precise)
     # Cut to the terminal's width, but whole where the output goes to a file or a pipe.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    header, *rows = map(visible, front_table(model.equations_, width))
+    header, *rows = map(visible, front_table(front, width))
     typer.echo(header)
-    for row, selected in zip(rows, model.equations_["selected"], strict=True):
+    for row, selected in zip(rows, front["selected"], strict=True):
         typer.echo(typer.style(row, bold=True) if selected else row)
-    selected_equations = _selected(model)
+    typer.echo(validation_sentence(model.validation_))
+    selected_equations = _selected(model, precise=precise)
     typer.echo("\nSelected (*):")
     for name, equation in selected_equations.items():
         typer.echo(visible(f"  {name} = {equation}"))
@@ -490,13 +552,28 @@ def _print_front(model: IEQLRegressor) -> None:
         typer.echo(visible(sentence))
 
 
-def _conclude(model: IEQLRegressor, folder: Path) -> None:
+def _why_stopped(model: IEQLRegressor, run: str, command: str) -> str:
+    """One line: why the search ended, and what would have made it go on."""
+    reason = model.stop_reason_
+    hint = ""
+    if reason == "the time is up" or re.match(r"\d+ of ", reason):
+        hint = f"`ieql resume {run}` goes on" if command != "demo" else "--time SECONDS gives more"
+    elif re.match(r"all \d+ trainings", reason):
+        hint = "--trainings N allows more"
+    elif command != "demo" and re.match("what is left|nothing better|all", reason):
+        hint = "--at-least SECONDS searches longer"
+    after = f"{model._seconds:.{0 if model._seconds >= 9.95 else 1}f} s"
+    return f"Stopped after {after}: {reason}{f' ({hint})' if hint else ''}."
+
+
+def _conclude(model: IEQLRegressor, folder: Path, command: str) -> None:
     _print_front(model)
+    typer.echo("\n" + visible(_why_stopped(model, shlex.quote(str(folder)), command)))
     if model._not_stored is not None:
         raise IeqlError(f"{model._not_stored} What is printed above is not stored.")
-    run = shlex.quote(str(folder))
-    typer.echo(f"\nReport: {RunFolder(folder).report_path}")
-    typer.echo(f"Results are in {folder}. Next, try:")
+    run = visible(shlex.quote(str(folder)))
+    typer.echo(f"Report: {visible(str(RunFolder(folder).report_path))}")
+    typer.echo(f"Results are in {visible(str(folder))}. Next, try:")
     typer.echo(f"  ieql predict {run} new.csv > predictions.csv")
     typer.echo(f"  ieql export {run} --format latex")
     if model.interrupted_:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ieql.errors import IeqlError, nearest
 from ieql.json_file import MAX_NAME
+from ieql.sample import Sample
 from ieql.table import MIN_ROWS, check_table, constant_columns, read_csv, split_target
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "check_table",
     "constant_columns",
     "declared_inputs",
+    "positions",
     "read_csv",
     "split_target",
 ]
@@ -442,7 +444,7 @@ def _drawn(count: Floats, n: int, rng: np.random.Generator) -> Floats:
         parts = rng.multivariate_hypergeometric(count.astype(np.int64), n, method="marginals")
         return np.asarray(parts, dtype=np.float64)
     # So many rows come in parts of about the same share, whichever are drawn.
-    return np.floor(count * (n / count.sum()) + rng.random(len(count)))
+    return np.asarray(np.floor(count * (n / count.sum()) + rng.random(len(count))))
 
 
 def _canonical(X: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -472,6 +474,15 @@ def _same_as_previous(X: Floats, y: Floats, order: NDArray[np.intp]) -> NDArray[
         ordered = column[order]
         same[1:] &= ordered[1:] == ordered[:-1]
     return same
+
+
+def positions(X: Floats, y: Floats, rows: Sample) -> list[int]:
+    """Where in the user's table the given rows of one target stand; equal rows all count."""
+    if not len(rows):
+        return []
+    wanted = _row_hash(rows.XT.T + 0.0, rows.y[:, None] + 0.0)
+    found = np.isin(_row_hash(X + 0.0, y[:, None] + 0.0), wanted)
+    return [int(k) for k in np.flatnonzero(found)]
 
 
 def _row_hash(X: Floats, y: Floats) -> NDArray[np.uint64]:

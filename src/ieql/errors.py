@@ -6,7 +6,13 @@ import difflib
 import itertools
 from collections.abc import Iterable
 
-__all__ = ["IeqlError", "OutsideDomainWarning", "nearest"]
+__all__ = [
+    "DisagreementWarning",
+    "IeqlError",
+    "OutlierWarning",
+    "OutsideDomainWarning",
+    "nearest",
+]
 
 LONGEST, MOST = 300, 2_000
 """Comparing takes the product of the lengths: longer names, and more of them, have no nearest."""
@@ -21,6 +27,14 @@ class IeqlError(ValueError):
 
 class OutsideDomainWarning(UserWarning):
     """Values were asked for where the equation was never checked: it says in which inputs."""
+
+
+class OutlierWarning(UserWarning):
+    """Rows that stand far off from the equation were left out of the fit: it says which."""
+
+
+class DisagreementWarning(UserWarning):
+    """Training and validation error of the selected equation differ by more than chance."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

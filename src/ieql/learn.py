@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ieql.data import Dataset, Scaling
+from ieql.doubts import CROSS_FITTING, HELD_OUT
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import compile_kernels
 from ieql.equations.refit import cross_fitted, finish
@@ -27,7 +28,7 @@ from ieql.prior import Prior
 from ieql.recorder import Recorder, Run
 from ieql.sample import Sample
 from ieql.search import Budget, Result, search
-from ieql.selection import Candidate, Front, select, thinned
+from ieql.selection import CHOICES, Candidate, Front, select, thinned
 from ieql.sweep import sweep
 from ieql.table import constant_columns
 from ieql.training.paper import PaperSettings
@@ -59,8 +60,6 @@ FINISHING = 0.12
 FEW_ROWS = 2_000
 """Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
 them, kept back, would say little, and less after it has chosen among the equations."""
-CROSS_FITTING, HELD_OUT = "cross-fitting", "held-out rows"
-"""What the validation error comes from."""
 DOMINATED = 0.9
 """Rows that stand far off are set aside during the search if the variance falls below this part."""
 ROUNDING = 1e-6
@@ -159,10 +158,17 @@ class Target:
         return errors
 
     def validation_error(self, expression: Expression) -> float:
-        """Root mean squared error on rows that had no say in the constants."""
-        if self.is_cross_fitted:
-            return cross_fitted(expression, self.fitting)
-        return _rmse(expression, self.held_out)
+        """Root mean squared error on rows that had no say in the constants.
+
+        With few rows they did have a say in the structure. Each of its k connections was chosen
+        among some thirty, and half of what the best of them seems to explain by chance counts
+        against it: N rows tell as much as N - k ln(30)/2 would.
+        """
+        if not self.is_cross_fitted:
+            return _rmse(expression, self.held_out)
+        n = self.fitting.n_rows
+        telling = max(n - 0.5 * math.log(CHOICES) * expression.n_parameters, 0.25 * n)
+        return cross_fitted(expression, self.fitting) * math.sqrt(n / telling)
 
     def errors(self, expression: Expression) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
@@ -244,6 +250,8 @@ def learn(
         targets = [_reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
         changed = [k for k, t in enumerate(targets) if t is not before[k]]
         fronts |= _finish_all(model, targets, result, start, changed)
+    for k, known in enumerate([] if run is None else run.earlier):
+        fronts[k] = _with_earlier(fronts[k], known, targets[k])
     return _learned([fronts[k] for k in range(len(targets))], targets, result, True)
 
 
@@ -446,6 +454,24 @@ def _finish_all(
         kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
         fronts[k] = thinned(Front(kept))
     return fronts
+
+
+def _with_earlier(
+    front: list[Candidate], earlier: Sequence[Candidate], target: Target
+) -> list[Candidate]:
+    """A front with the equations that an earlier part of the run has shown: none gets worse."""
+    measured = []
+    for c in earlier:
+        train, validation, extrapolation = target.errors(c.expression)
+        measured.append(
+            replace(
+                c,
+                rmse_train=train,
+                rmse_validation=validation,
+                rmse_extrapolation=extrapolation,
+            )
+        )
+    return thinned(Front([*measured, *front]))
 
 
 def _worth_finishing(front: Front) -> list[Candidate]:

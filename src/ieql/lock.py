@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from ieql.errors import IeqlError
+from ieql.json_file import NoFileError, only_files
 
 __all__ = ["locked", "not_through_links"]
 
@@ -37,6 +38,10 @@ def _taken(path: Path) -> IO[bytes]:
         try:
             # It stays open as long as the lock is held, and is never a link to another file.
             file = open(path, "ab", opener=not_through_links)  # noqa: SIM115
+        except NoFileError:
+            raise IeqlError(
+                f"{str(path)!r} is not a regular file; delete it to use this folder."
+            ) from None
         except OSError as error:
             raise IeqlError(
                 f"Cannot write the run folder {str(path.parent)!r}: {error.strerror or error}; "
@@ -62,8 +67,11 @@ def _taken(path: Path) -> IO[bytes]:
 
 
 def not_through_links(path: str, flags: int) -> int:
-    """An opener: in a folder from elsewhere a name may be a link to any file of the user's."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    """An opener: in a folder from elsewhere a name may be a link to any file of the user's.
+
+    Or a pipe, which would be waited for: see `only_files`.
+    """
+    return only_files(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _lock(file: IO[bytes]) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from ieql.data import declared_inputs
+from ieql.doubts import HELD_OUT, VALIDATIONS
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.json_file import MAX_NAME
 from ieql.prior import Prior
 from ieql.runs import OF_OLD
 from ieql.selection import CRITERIA, Candidate
+from ieql.table import HALVES
 from ieql.units import Unit
 
 if TYPE_CHECKING:
@@ -59,12 +62,16 @@ def to_form(model: IEQLRegressor) -> dict[str, Any]:
         "declared_inputs": declared_inputs(model.domain, model.feature_names_),
         "mean_errors": model.mean_errors_,
         "n_rows": [int(n) for n in model.n_rows_],
+        "n_data_rows": int(model._n_data_rows),
+        "validation": model.validation_,
+        "outliers": [[int(row) for row in rows] for rows in model.outliers_],
         "largest_complexities": [float(c) for c in model.largest_complexities_],
         "criterion": model.criterion_,
         "selected": [int(k) for k in model.selected_],
         "n_trainings": int(model.n_trainings_),
         "stop_reason": model.stop_reason_,
         "interrupted": bool(model.interrupted_),
+        "finished": bool(getattr(model, "finished_", True)),
         "fronts": [[candidate_form(c) for c in front] for front in model.fronts_],
     }
 
@@ -136,8 +143,10 @@ def from_form(cls: type[IEQLRegressor], form: Any, where: str, prior: Any = None
         model.n_trainings_ = int(form["n_trainings"])
         model.stop_reason_ = str(form["stop_reason"])
         model.interrupted_ = bool(form["interrupted"])
+        model.finished_ = bool(form.get("finished", True))  # files of old do not say it
         model.fronts_ = [[read_candidate(c, custom) for c in front] for front in form["fronts"]]
         model.selected_ = [int(k) for k in form["selected"]]
+        _read_doubts(model, form)
         _check(model)
     except IeqlError as error:
         hint = ""
@@ -170,10 +179,37 @@ def read_candidate(form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candi
     )
 
 
+def _read_doubts(model: IEQLRegressor, form: Mapping[str, Any]) -> None:
+    """How the errors were had and which rows were left out; files of old do not say it."""
+    model.validation_ = form.get("validation", HELD_OUT)
+    if not isinstance(model.validation_, str) or model.validation_ not in VALIDATIONS:
+        raise IeqlError("what its validation error is, is unknown.")
+    n = form.get("n_data_rows", sum(model.n_rows_))
+    outliers = form.get("outliers", [[] for _ in model.target_names_])
+    if not _is_count(n) or not isinstance(outliers, list):
+        raise IeqlError("its rows are not counted by whole numbers.")
+    model._n_data_rows, model.outliers_ = n, outliers
+    for rows in outliers:
+        if not isinstance(rows, list) or not all(_is_count(row) and row < n for row in rows):
+            raise IeqlError("its outliers are not the numbers of rows.")
+        if len(rows) > n or any(a >= b for a, b in itertools.pairwise(rows)):
+            raise IeqlError("its outliers are not in order.")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _check(model: IEQLRegressor) -> None:
     """The parts of a stored model must fit each other."""
     n = len(model.target_names_)
-    parts = (model.fronts_, model.selected_, model.mean_errors_, model.largest_complexities_)
+    parts = (
+        model.fronts_,
+        model.selected_,
+        model.mean_errors_,
+        model.largest_complexities_,
+        model.outliers_,
+    )
     if n == 0 or any(len(part) != n for part in parts):
         raise IeqlError("its parts do not belong together.")
     if list(model.domain_) != model.feature_names_:
@@ -184,6 +220,8 @@ def _check(model: IEQLRegressor) -> None:
         raise IeqlError("two of its inputs have the same name.")
     if any(len(name) > MAX_NAME for name in model.target_names_):
         raise IeqlError(f"the name of a target is longer than {MAX_NAME} characters.")
+    if any(HALVES.search(name) for name in (*model.feature_names_, *model.target_names_)):
+        raise IeqlError("a name holds half a character (a lone surrogate).")
     candidates = [c for front in model.fronts_ for c in front]
     numbers = [*model.largest_complexities_, *(c.complexity for c in candidates)]
     numbers += [bound for pair in model.domain_.values() for bound in pair]

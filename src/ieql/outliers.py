@@ -51,20 +51,23 @@ def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: flo
         return none
     from scipy.spatial import cKDTree
 
-    places = _places(XT, value)
     rng = np.random.default_rng(0)
     known = np.arange(n) if n <= MOST_ROWS else np.sort(rng.choice(n, MOST_ROWS, replace=False))
     asked = known
     if n > MOST_ROWS:
         # Beside some of all rows those that are the farthest off on the whole.
         farthest = np.argpartition(-np.abs(value - np.median(value)), MOST_ROWS // 2)
-        asked = np.union1d(known[: MOST_ROWS // 2], farthest[: MOST_ROWS // 2])
-    # The nearest of all is the row itself, unless others have the same inputs.
-    near = cKDTree(places[known]).query(places[asked], k=NEIGHBOURS + 1)[1]
-    near = known[near]
-    others = np.where(near == asked[:, None], np.nan, value[near])
-    others[~np.isnan(others).any(axis=1), -1] = np.nan
-    low, middle, high = np.nanquantile(others, [0.25, 0.5, 0.75], axis=1)
+        asked = np.union1d(rng.choice(known, MOST_ROWS // 4), farthest[: MOST_ROWS // 2])
+    rows = np.union1d(known, asked)
+    places = _places(XT[:, rows], value[rows])
+    tree = cKDTree(places[np.searchsorted(rows, known)])
+    near = known[tree.query(places[np.searchsorted(rows, asked)], k=NEIGHBOURS + 1)[1]]
+    # A row is no neighbour of its own: the last one takes its place.
+    near = np.where(near == asked[:, None], near[:, -1:], near)[:, :NEIGHBOURS]
+    others = np.sort(value[near], axis=1)
+    low, middle, high = (
+        (others[:, k - 1] + others[:, k]) / 2 for k in (NEIGHBOURS * np.array([1, 2, 3])) // 4
+    )
     spread = (high - low) / 1.349
     usual = float(np.median(spread))
     if usual <= 0.0 and floor <= 0.0:

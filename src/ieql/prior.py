@@ -27,6 +27,9 @@ MAX_FILE_BYTES = 200_000
 """PyYAML reads about 100 kB in a second."""
 MAX_SCALAR = 10_000
 """Characters of one name or number: of a longer one PyYAML makes a huge integer, and slowly."""
+PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+"""PyYAML also reads 1_000, 010, 0x10 and 12:30, as 1000, 8, 16 and 750: no user means that."""
+PLAIN_FLOAT = re.compile(r"[^_:]*")
 KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
 RULES = ("not_in", "only_in")
 
@@ -361,11 +364,29 @@ def parse_yaml(text: str) -> Any:
                 )
             return super().construct_scalar(node)
 
+        def plain_int(self, node: yaml.ScalarNode) -> int:
+            self.refuse_unless(PLAIN_INT, node)
+            return int(self.construct_yaml_int(node))
+
+        def plain_float(self, node: yaml.ScalarNode) -> float:
+            self.refuse_unless(PLAIN_FLOAT, node)
+            return float(self.construct_yaml_float(node))
+
+        def refuse_unless(self, plain: re.Pattern[str], node: yaml.ScalarNode) -> None:
+            text = str(self.construct_scalar(node))
+            if not plain.fullmatch(text):
+                raise IeqlError(
+                    f"{_show(text)} in line {node.start_mark.line + 1} is not a plain number; "
+                    "write decimal digits alone, or quotation marks around it if it is a name."
+                )
+
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             _refuse_duplicates(keys, "YAML keys")
             return super().construct_mapping(node, deep=deep)
 
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.plain_int)
+    Loader.add_constructor("tag:yaml.org,2002:float", Loader.plain_float)
     try:
         return yaml.load(text, Loader=Loader)
     except IeqlError:

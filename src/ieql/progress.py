@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ieql.console import front_table, rounded
+from ieql.console import front_table, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ class Watch:
             name = f"{row['output']}: " if "output" in row else ""
             self.console.print(
                 f"{self._clock()}, {name}{len(front)} equations, validation error "
-                f"{row['rmse_validation']:.4g}: {rounded(str(row['equation']))}",
+                f"{row['rmse_validation']:.4g}: {shortened(str(row['equation']))}",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
@@ -91,7 +91,7 @@ class Watch:
         lines = Text(f"{self._clock()}  (Ctrl-C ends it and keeps all)\n", no_wrap=True)
         if self.front is not None:
             some = _some(self.front)
-            header, *rows = front_table(some, self.console.width)
+            header, *rows = front_table(some, self.console.width, unfinished=True)
             lines.append(f"{header}\n")
             for row, selected in zip(rows, some["selected"], strict=True):
                 lines.append(f"{row}\n", style="bold" if selected else None)

@@ -17,6 +17,7 @@ from ieql.data import Dataset, Scaling
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.lock import locked
+from ieql.model_file import candidate_form, read_candidate
 from ieql.prior import Prior
 from ieql.runs import NotWritableError, RunFolder, sha256_of
 from ieql.search import Result
@@ -30,17 +31,23 @@ if TYPE_CHECKING:
 __all__ = ["Recorder", "Run"]
 
 Array = NDArray[np.float64]
+EARLIER = "earlier"
+"""What a checkpoint holds besides the search: the finished equations it started from."""
+DAMAGED = (IeqlError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 class Run:
     """The run folder of a fit, a new one or one that is gone on with, locked while it is written.
+
+    Whether there is a run to go on with is looked at under the lock: before, another process might
+    still finish the one that is there.
 
     Parameters
     ----------
     model : IEQLRegressor
         Its parameters are the settings of the run, ``run_dir`` the folder.
     data, prior, extra
-        What is learned from; other data or settings than the folder's are refused at once.
+        What is learned from; other data or settings than the folder's are refused on entering.
     sha256 : str
         Of the data.
     source : mapping, optional
@@ -63,8 +70,13 @@ class Run:
         self.settings = _settings(model, data, prior, extra)
         self.sha256 = sha256
         self.source = source
+        self.prior = prior
         self.folder = RunFolder(model.run_dir)
-        self.goes_on = RunFolder.exists(model.run_dir) and not replaces
+        self.replaces = replaces
+        self.goes_on = False
+        self.earlier: list[list[Candidate]] = []
+        """Per output the finished equations of the earlier parts of the run, in the user's
+        coordinates; empty if there are none. Their errors are on the same rows as those to come."""
         self.seed: int | None = None
         """What an earlier part of the run drew its random numbers from."""
         self.seconds_before = 0.0
@@ -74,23 +86,57 @@ class Run:
         self._is_warned = False
         self._records: list[Mapping[str, Any]] = []
         self._is_evident = False
+        self._checkpoint: Any = None
         self._open = contextlib.ExitStack()
-        if self.goes_on:
-            self.folder.check_same(self.settings, self.sha256)
-            stored = self.folder.description().get("search_seed")
-            self.seed = stored if isinstance(stored, int) else None
-            self.seconds_before = self.folder.seconds()
 
     def __enter__(self) -> Run:
+        with contextlib.ExitStack() as stack:  # what was opened is closed if the run is refused
+            made = self.folder.make()
+            stack.callback(self.folder.unmake, made)  # should nothing have come into it
+            stack.enter_context(locked(self.folder.path))
+            self.goes_on = RunFolder.exists(self.folder.path) and not self.replaces
+            if self.goes_on:
+                self._look_back()
+            self._open = stack.pop_all()
         return self
+
+    def _look_back(self) -> None:
+        """Read what the earlier parts of the run left, unless they were on something else."""
+        self.folder.check_files()
+        self.folder.check_same(self.settings, self.sha256)
+        stored = self.folder.description().get("search_seed")
+        self.seed = stored if isinstance(stored, int) else None
+        self.seconds_before = self.folder.seconds()
+        self._checkpoint = self.folder.checkpoint()
+        self.earlier = self._earlier()
+
+    def _earlier(self) -> list[list[Candidate]]:
+        """From the model or, if it was cut short after it had been finished, the checkpoint."""
+        from ieql.regressor import IEQLRegressor
+
+        if not self.folder.has_model():
+            return []
+        with contextlib.suppress(IeqlError):  # a damaged model is written anew
+            model = IEQLRegressor.load(self.folder.model_path(), self.prior)
+            if model.finished_:
+                return self._fitting(model.fronts_)
+        custom = {u.name: u for u in self.prior.custom}
+        with contextlib.suppress(*DAMAGED):
+            fronts = self._checkpoint[EARLIER]
+            return self._fitting([[read_candidate(c, custom) for c in front] for front in fronts])
+        return []
+
+    def _fitting(self, fronts: list[list[Candidate]]) -> list[list[Candidate]]:
+        """The fronts, if they are of these inputs and outputs."""
+        names = tuple(self.settings["inputs"])
+        found = {c.expression.names for front in fronts for c in front}
+        return fronts if len(fronts) == len(self.settings["targets"]) and found <= {names} else []
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
     def begin(self, tasks: Sequence[Task], prior: Prior, seed: int) -> Result | None:
         """Write ``run.json``, or read where the earlier search stood."""
-        self.folder.make()
-        self._open.enter_context(locked(self.folder.path))
         if not self.goes_on:
             RunFolder.create(
                 self.folder.path,
@@ -100,11 +146,10 @@ class Run:
                 source=self.source,
             )
             return None
-        form = self.folder.checkpoint()
-        if form is None:
+        if self._checkpoint is None:
             return None
         try:
-            return read_checkpoint(form, tasks, prior)
+            return read_checkpoint(self._checkpoint, tasks, prior)
         except IeqlError as error:
             raise IeqlError(
                 f"The run in {str(self.folder.path)!r} cannot be gone on with: {error} "
@@ -121,8 +166,11 @@ class Run:
 
     def write_checkpoint(self, result: Result) -> None:
         """Write where the search stands."""
+        form = checkpoint_form(result)
+        if self.earlier:  # until the model is finished again, it is nowhere else
+            form[EARLIER] = [[candidate_form(c) for c in front] for front in self.earlier]
         with self._going_on():
-            self.folder.write_checkpoint(checkpoint_form(result))
+            self.folder.write_checkpoint(form)
 
     def write(self, model: IEQLRegressor) -> None:
         """Write what the model holds by now."""

@@ -17,9 +17,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ieql.caution import caution
-from ieql.data import Dataset, Domain, declared_inputs
+from ieql.data import Dataset, Domain, declared_inputs, positions
+from ieql.doubts import CROSS_FITTING, disagreement_sentence, outlier_sentence
 from ieql.equations.expression import Expression
-from ieql.errors import IeqlError, OutsideDomainWarning, nearest
+from ieql.errors import (
+    DisagreementWarning,
+    IeqlError,
+    OutlierWarning,
+    OutsideDomainWarning,
+    nearest,
+)
 from ieql.json_file import read_json
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
@@ -38,11 +45,17 @@ if TYPE_CHECKING:
 __all__ = ["IEQLRegressor"]
 
 Array = NDArray[np.float64]
+CELLS_PER_SECOND = 600_000
+"""Cells of a table that are brought in order in about a third of a second of the fit's time."""
+LEAST_DRAWN = 10_000
+"""So many rows are used in any time."""
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
 LOSSES = ("auto", "squared")
 MAX_INPUTS = 2_000
 """Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
+NEGLIGIBLE = 1e-6
+"""Part of the mean predictor's error below which errors need not agree: they are rounding."""
 ROUNDING = 1e-9
 """Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
 OVER_THE_RANGE = 0.5
@@ -105,8 +118,17 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         Whether Ctrl-C ended the fit early.
     stop_reason_ : str
         Why the search ended.
+    finished_ : bool
+        Whether the equations were finished; False in the model of a run that was cut short or is
+        still going on, whose equations passed fewer checks and have constants with all digits.
     unit_counts_ : list of dict
         For each output how often each unit occurs in all equations that were kept on the way.
+    validation_ : str
+        What the validation error is: that of rows kept back from fitting the constants ("held-out
+        rows"), or of rows in turn, predicted by constants fitted to the others ("cross-fitting").
+    outliers_ : list of lists of int
+        For each output the rows of X, counted from 0, that stand far off from the equation and were
+        left out of the fit.
     evidence_ : Evidence
         A sample of the data and the circumstances of the fit, for figures and the report; not
         part of a saved model.
@@ -217,8 +239,17 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         prior.check_columns(names)
         _refuse_prior_without_inputs(prior, names)
         extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
+        if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
+            check_table(sample_weight, "sample_weight", min_rows=0)
+        rows = self._rows_in_time(X)
         data = Dataset.of(
-            X, y, sample_weight, self.domain, names, targets(y), None if extra is None else extra[0]
+            X[rows],
+            y[rows],
+            None if sample_weight is None else np.asarray(sample_weight)[rows],
+            self.domain,
+            names,
+            targets(y),
+            None if extra is None else extra[0],
         )
         _refuse_extremes(data)
         _warn_of_constants(data)
@@ -227,6 +258,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         from ieql.recorder import Run
 
         self._one_output = np.ndim(y) == 1
+        self._n_data_rows = len(X)
         evidence = self._evidence(data, extra)
         with contextlib.ExitStack() as stack:
             run, watch = None, None
@@ -239,8 +271,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
                 watch = stack.enter_context(Watch(start, self.max_time))
 
-            def publish(result: Learned) -> None:
+            def publish(result: Learned, finished: bool = False) -> None:
                 self._take(result, data)
+                columns = y.reshape(len(y), -1).T
+                self.outliers_ = [
+                    positions(X, column, rows)
+                    for column, rows in zip(columns, result.outliers, strict=True)
+                ]
+                self.finished_ = finished
                 seconds = time.time() - start + (run.seconds_before if run else 0.0)
                 self.evidence_ = evidence.after(seconds, result.units)
                 if run is not None:
@@ -249,11 +287,55 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                     watch.show(self.equations_, self.n_trainings_)
 
             seen = publish if run is not None or watch is not None else None
-            publish(learn(self, data, prior, extra, start, run, seen))
+            publish(learn(self, data, prior, extra, start, run, seen), finished=True)
+            if any(self.outliers_):
+                self.evidence_ = self.evidence_.with_outliers(X, y, self.outliers_)
             if run is not None:
                 run.conclude(self)
             self._not_stored = None if run is None else run.fault
+            self._seconds = time.time() - start
+        for doubt, sentence in self._doubts():
+            warnings.warn(sentence, doubt, stacklevel=3)
         return self
+
+    def _rows_in_time(self, X: Array) -> NDArray[np.intp] | slice:
+        """The rows that can be looked at in the time given: all, or some drawn from all of them."""
+        most = round(CELLS_PER_SECOND * min(self.max_time or 1e9, 1e9) / (1 + X.shape[1]))
+        if len(X) <= max(most, LEAST_DRAWN):
+            return slice(None)
+        most = max(most, LEAST_DRAWN)
+        warnings.warn(
+            f"{most:,} of {len(X):,} rows are used: more cannot be read in {self.max_time:g} s; "
+            "give more time to use all.",
+            stacklevel=4,
+        )
+        return np.sort(np.random.default_rng(0).choice(len(X), most, replace=False))
+
+    def _doubts(self) -> list[tuple[type[Warning], str]]:
+        """What is to be said of each output before it is trusted, one sentence each."""
+        found: list[tuple[type[Warning], str]] = []
+        for k, (name, rows) in enumerate(zip(self.target_names_, self.outliers_, strict=True)):
+            if rows:
+                target = None if len(self.fronts_) == 1 else name
+                found.append((OutlierWarning, outlier_sentence(rows, self._n_data_rows, target)))
+            sentence = self._disagreement(k)
+            if sentence is not None:
+                found.append((DisagreementWarning, sentence))
+        return found
+
+    def _disagreement(self, output: int) -> str | None:
+        """What is to be said of the errors of an output's selected equation, if anything."""
+        chosen = self.fronts_[output][self.selected_[output]]
+        n_train, n_validation = self.n_rows_
+        return disagreement_sentence(
+            chosen.rmse_train,
+            chosen.rmse_validation,
+            n_train,
+            sum(self.n_rows_) if self.validation_ == CROSS_FITTING else n_validation,
+            validation=self.validation_,
+            floor=NEGLIGIBLE * self.mean_errors_[output]["validation"],
+            target=None if len(self.fronts_) == 1 else self.target_names_[output],
+        )
 
     def _take(self, result: Learned, data: Dataset) -> None:
         """Make what was learned the model's own."""
@@ -266,6 +348,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         self.interrupted_ = result.interrupted
         self.stop_reason_ = result.reason
         self.unit_counts_ = result.units
+        self.validation_ = result.validation
         self._set_selection(self.selection, result.fronts, result.mean_errors)
 
     def _evidence(self, data: Dataset, extra: tuple[Array, Array] | None) -> Evidence:
@@ -464,8 +547,15 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                 rows.append(row)
         return pd.DataFrame(rows)
 
-    def expression(self, index: int | None = None, output: int = 0) -> Expression:
-        """The selected equation, or row `index` of the front, of one output."""
+    def expression(
+        self, index: int | None = None, output: int = 0, *, precise: bool = False
+    ) -> Expression:
+        """The selected equation, or row `index` of the front, of one output.
+
+        Its constants have the digits that their standard errors deserve or, with `precise`, all
+        that were fitted. `predict` and the exports take `precise`, too; `equations_` and its errors
+        are always those of the equation as it is shown.
+        """
         check_is_fitted(self, "fronts_")
         front = self.fronts_[output]
         k = self.selected_[output] if index is None else index
@@ -473,7 +563,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             raise IeqlError(
                 f"There is no equation {k!r}; the front has the rows 0 to {len(front) - 1}."
             )
-        result: Expression = front[k].expression
+        result: Expression = front[k].equation(precise)
         return result
 
     def _cautions(self) -> list[str]:
@@ -498,11 +588,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             start += len(front)
         raise IeqlError(f"There is no equation {index!r}; the rows are 0 to {start - 1}.")
 
-    def predict(self, X: ArrayLike | pd.DataFrame, index: int | None = None) -> Array:
+    def predict(
+        self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False
+    ) -> Array:
         """Values of the selected equation, or of row `index` of `equations_`.
 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
-        the output it belongs to; the others keep their selected one.
+        the output it belongs to; the others keep their selected one. With `precise` the constants
+        have all digits that were fitted, not only those that are shown.
 
         Warns
         -----
@@ -518,7 +611,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         self._warn_of_rows_outside(table)
         columns = [
-            self.expression(row, k).evaluate(table)[:, 0]
+            self.expression(row, k, precise=precise).evaluate(table)[:, 0]
             for k, row in enumerate(self._rows_of(index))
         ]
         return columns[0] if self._one_output else np.column_stack(columns)
@@ -530,6 +623,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         """
         from sklearn.metrics import r2_score
 
+        check_table(y, "y", min_rows=0)
         found = self.predict(X)
         undefined = ~np.isfinite(found.reshape(len(found), -1)).all(axis=1)
         if undefined.any():
@@ -562,27 +656,51 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             stacklevel=3,
         )
 
-    def sympy(self, index: int | None = None) -> Any:
-        """SymPy form of the selected equation (a list if there are several outputs)."""
-        forms = [e.expression.to_sympy() for e in self._equations(index)]
+    def sympy(self, index: int | None = None, *, precise: bool = False) -> Any:
+        """SymPy form of the selected equation (a list if there are several outputs).
+
+        `precise` as in `expression`.
+        """
+        forms = [e.expression.to_sympy() for e in self._equations(index, precise)]
         return forms[0] if len(forms) == 1 else forms
 
     def latex(
-        self, index: int | None = None, precision: int = 4, substitutions: bool = False
+        self,
+        index: int | None = None,
+        precision: int | None = None,
+        substitutions: bool = False,
+        *,
+        precise: bool = False,
     ) -> Any:
         """LaTeX of the selected equation (a list if there are several outputs).
 
-        With `substitutions`, parts that come more than once get a name and a line of their own.
+        Parameters
+        ----------
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        precision : int, optional
+            Round to so many significant digits; default: the constants as they are.
+        substitutions : bool, default False
+            Give parts that come more than once a name and a line of their own.
+        precise : bool, default False
+            Take the constants with all digits that were fitted.
         """
         from ieql.export.latex import latex
 
         forms = [
             latex(e.expression, precision=precision, substitutions=substitutions)
-            for e in self._equations(index)
+            for e in self._equations(index, precise)
         ]
         return forms[0] if len(forms) == 1 else forms
 
-    def c(self, index: int | None = None, real: str = "double", name: str | None = None) -> str:
+    def c(
+        self,
+        index: int | None = None,
+        real: str = "double",
+        name: str | None = None,
+        *,
+        precise: bool = False,
+    ) -> str:
         """C99 source of the selected equation, one function per output.
 
         Parameters
@@ -593,27 +711,34 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             Type of all numbers.
         name : str, optional
             Name of the function; with several outputs, what goes before the names of the targets.
+        precise : bool, default False
+            Take the constants with all digits that were fitted.
         """
         from ieql.export.c import c_code
 
-        return c_code(self._equations(index), real=real, name=name, domain=self.domain_)
+        return c_code(self._equations(index, precise), real=real, name=name, domain=self.domain_)
 
-    def python(self, index: int | None = None, name: str | None = None) -> str:
+    def python(
+        self, index: int | None = None, name: str | None = None, *, precise: bool = False
+    ) -> str:
         """Python module of the selected equation, with one function per output; it needs NumPy.
 
         Parameters are those of `c`.
         """
         from ieql.export.python import python_code
 
-        return python_code(self._equations(index), name=name, domain=self.domain_)
+        return python_code(self._equations(index, precise), name=name, domain=self.domain_)
 
-    def _equations(self, index: int | None) -> list[Equation]:
+    def _equations(self, index: int | None, precise: bool = False) -> list[Equation]:
         """Return target and expression of each output, in the rows that `index` means."""
         from ieql.export.functions import Equation
 
         check_is_fitted(self, "fronts_")
         rows = zip(self.target_names_, self._rows_of(index), strict=True)
-        return [Equation(name, self.expression(row, k)) for k, (name, row) in enumerate(rows)]
+        return [
+            Equation(name, self.expression(row, k, precise=precise))
+            for k, (name, row) in enumerate(rows)
+        ]
 
     # --- files ---------------------------------------------------------------------------------
 

@@ -9,14 +9,17 @@ every round of the search, and ``report.html``, written at its end.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
 import os
 import platform
+import re
 import shlex
+import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +35,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-__all__ = ["NotWritableError", "RunFolder", "sha256_of", "versions", "write_whole"]
+__all__ = [
+    "NotWritableError",
+    "RunFolder",
+    "not_run",
+    "sha256_of",
+    "versions",
+    "write_whole",
+]
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
 CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
@@ -49,6 +59,9 @@ CHANGEABLE = (
 """Settings that may be others when a run goes on: they do not change what it has found."""
 OF_OLD = {"loss": "squared"}
 """What runs and models did whose files are older than the setting and do not tell it."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 # What can change a result; read from the metadata of the installed packages, importing none.
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -106,7 +119,7 @@ class RunFolder:
             "versions": versions(),
             "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         }
-        text = _to_json(description, indent=2)
+        text = _to_json(description, indent=2)  # before anything is taken away
         run.make()
         try:
             # run.json stays while the old results go: killed here, the folder is still a run's.
@@ -135,7 +148,20 @@ class RunFolder:
     @staticmethod
     def exists(path: str | os.PathLike[str]) -> bool:
         """Tell whether `path` holds a run, finished or not."""
-        return (Path(path) / RUN).is_file()
+        return RunFolder(path)._has(RUN)
+
+    def _has(self, name: str) -> bool:
+        """Tell whether a file of the run is there; what is no file is refused, not waited for."""
+        path = self.path / name
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):  # or a link to nothing
+                return False
+            raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from error
+        if not stat.S_ISREG(mode):
+            raise IeqlError(f"{str(path)!r} is not a regular file; delete it to use this folder.")
+        return True
 
     def description(self) -> dict[str, Any]:
         """Return what ``run.json`` says: settings, seed, data_sha256, versions, command."""
@@ -147,12 +173,30 @@ class RunFolder:
             raise IeqlError(f"{self.path / RUN} is damaged (it is not a JSON object); fit again.")
         return found
 
-    def make(self) -> None:
-        """Make the folder, with its parents, if it does not exist."""
+    def make(self) -> list[Path]:
+        """Make the folder, with its parents, if it does not exist; return those made, it first."""
         try:
+            made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._not_writable(error) from error
+        return made
+
+    @staticmethod
+    def unmake(made: Sequence[Path]) -> None:
+        """Take away the folders that `make` made, if nothing is in them."""
+        with contextlib.suppress(OSError):
+            for path in made:
+                path.rmdir()
+
+    def check_files(self) -> None:
+        """Refuse a folder in which a pipe or the like has the name of a file of the run."""
+        for name in (RUN, *RESULTS):
+            self._has(name)
+
+    def has_model(self) -> bool:
+        """Tell whether ``model.json`` is there."""
+        return self._has(MODEL)
 
     def check_same(self, settings: Mapping[str, Any], data_sha256: str) -> None:
         """Refuse to go on with this run by other data or settings, with a sentence that says it."""
@@ -178,7 +222,7 @@ class RunFolder:
 
         Numbers that are not finite are written as null, as JSON has no other word for them.
         """
-        line = (_to_json(record) + "\n").encode()
+        line = as_bytes(_to_json(record) + "\n")
         try:
             with open(self.path / FRONT, "a+b", opener=not_through_links) as file:
                 _drop_unfinished_line(file)
@@ -191,7 +235,7 @@ class RunFolder:
     def records(self) -> list[dict[str, Any]]:
         """Return the lines of ``front.jsonl``; one cut short by a kill is no line yet."""
         path = self.path / FRONT
-        if not path.exists():
+        if not self._has(FRONT):
             return []
         records = []
         try:
@@ -221,7 +265,7 @@ class RunFolder:
 
     def checkpoint(self) -> Any:
         """Return what ``checkpoint.json`` holds; None if the run never got that far."""
-        if not (self.path / CHECKPOINT).is_file():
+        if not self._has(CHECKPOINT):
             return None
         try:
             return read_json(self.path / CHECKPOINT)
@@ -232,8 +276,8 @@ class RunFolder:
             ) from error
 
     def write_equations(self, frame: pd.DataFrame) -> None:
-        """Write the front as ``equations.csv``."""
-        self._write(EQUATIONS, frame.to_csv(index=False, lineterminator="\n"))
+        """Write the front as ``equations.csv``; see `not_run`."""
+        self._write(EQUATIONS, not_run(frame).to_csv(index=False, lineterminator="\n"))
 
     def write_model(self, text: str) -> None:
         """Write the fitted model, already as JSON text, as ``model.json``."""
@@ -256,7 +300,7 @@ class RunFolder:
     def evidence(self) -> Evidence | None:
         """Return what ``evidence.json`` holds; None if the run has none."""
         path = self.path / EVIDENCE
-        if not path.is_file():
+        if not self._has(EVIDENCE):
             return None
         try:
             form = read_json(path)
@@ -267,7 +311,7 @@ class RunFolder:
     def model_path(self) -> Path:
         """Return where ``model.json`` is; an `IeqlError` if the run never got that far."""
         path = self.path / MODEL
-        if not path.is_file():
+        if not self.has_model():
             raise IeqlError(
                 f"The run in {str(self.path)!r} was cut short before it found an equation "
                 f"({MODEL} is missing); go on with it: ieql resume {shlex.quote(str(self.path))}."
@@ -298,18 +342,50 @@ class RunFolder:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file whole or not at all: a reader never sees half of it."""
+    content = as_bytes(text)
     # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.unlink(missing_ok=True)  # never through a link that lies there
-        with open(temporary, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(temporary, "xb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:  # also after Ctrl-C
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def as_bytes(text: str) -> bytes:
+    r"""Return text as UTF-8, halves of characters as ``\udcff``: in JSON that reads back the same.
+
+    Python has such halves for bytes in the name of a file that are no text.
+    """
+    return text.encode("utf-8", "backslashreplace")
+
+
+def not_run(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table that a spreadsheet, which opens it as CSV, finds nothing to run in.
+
+    A text that begins like a formula (``=``, ``+``, ``-``, ``@``, tab, carriage return), a name of
+    a column too, gets a space before it, which `Expression.parse` and most readers pass over.
+    Numbers stay as they are.
+    """
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    columns = [
+        column if is_numeric_dtype(column.dtype) else column.map(_no_formula)
+        for _, column in frame.items()
+    ]
+    return pd.concat(columns, axis=1).set_axis([_no_formula(n) for n in frame.columns], axis=1)
+
+
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return cell
+    return cell if NUMBER.fullmatch(cell) else f" {cell}"
 
 
 def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> str:

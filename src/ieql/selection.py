@@ -70,6 +70,10 @@ class Candidate:
     proved: bool | None = None
     excess: float = math.nan
 
+    def equation(self, precise: bool = False) -> Expression:
+        """The equation as it is shown or, if `precise`, with all digits of its constants."""
+        return self.precise if precise and self.precise is not None else self.expression
+
     @property
     def goes_too_far(self) -> bool:
         """Whether it goes far beyond anything measured, somewhere in the domain."""

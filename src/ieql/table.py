@@ -25,6 +25,7 @@ __all__ = [
     "MIN_ROWS",
     "check_table",
     "constant_columns",
+    "plain_number",
     "read_csv",
     "split_file",
     "split_target",
@@ -39,6 +40,7 @@ _SEPARATORS = (";", "\t", "|", ",")
 _SAMPLE_ROWS = 50
 _DATE = re.compile(r"\s*(\d{1,4}([-/.])\d{1,2}\2\d{1,4}|\d{1,2}:\d{2})\D?.*")
 _WHOLE = re.compile(r"\s*[-+]?\d{16,}\s*")
+HALVES = re.compile("[\ud800-\udfff]")
 _EXACT = 2**53
 """Up to here every whole number is a 64-bit float."""
 
@@ -62,6 +64,9 @@ def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     path = Path(path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # It is read more than once, which a pipe cannot be.
+            raise IeqlError(f"{str(path)!r} is not a regular file; save the table as a file first.")
         encoding = _encoding(path)
         separator = _separator(path, encoding)
         names = _read_header(path, encoding, separator)
@@ -261,6 +266,8 @@ def check_table(X: Any, what: str = "X", *, min_rows: int = MIN_ROWS) -> None:
         raise IeqlError(f"{what} has {len(X)} sample(s); at least {needed} needed.")
     if hasattr(X, "columns"):
         _check_names(list(X.columns), what)
+    else:
+        _refuse_halves(getattr(X, "name", None), what)
     for label, values in columns:
         _check_column(values, f"{what}, {label}")
 
@@ -281,6 +288,8 @@ def _check_names(names: list[Any], what: str) -> None:
     _refuse_duplicates(names, what)
     if not any(isinstance(name, str) for name in names):
         return  # numbers, as in a frame without names
+    for name in names:
+        _refuse_halves(name, what)
     for position, name in enumerate(names, start=1):
         if name is None or name != name or not str(name).strip():
             raise IeqlError(f"{what}: column {position} has no name; name it or leave it out.")
@@ -289,6 +298,15 @@ def _check_names(names: list[Any], what: str) -> None:
                 f"{what}: the name {name!r} of column {position} is not text as others are; make "
                 "all names text, for example by X.columns = X.columns.astype(str)."
             )
+
+
+def _refuse_halves(name: Any, what: str) -> None:
+    """Refuse a name that no file can hold and no terminal show."""
+    if isinstance(name, str) and HALVES.search(name):
+        raise IeqlError(
+            f"{what}: the name {reprlib.repr(name)} of a column holds half a character (a lone "
+            "surrogate), as text read with the wrong encoding does; rename the column."
+        )
 
 
 def _named_columns(X: Any) -> Iterator[tuple[str, Any]] | None:
@@ -336,10 +354,12 @@ def _cells(values: NDArray[Any], where: str) -> NDArray[Any]:
     if values.dtype.kind not in "OUS":
         return values
     try:
-        return values.astype(np.float64)
+        return _as_floats(values)
     except (TypeError, ValueError, OverflowError):
         cells = values.tolist()
-        rows = (i for i, v in enumerate(cells) if isinstance(v, str | int) and not _is_number(v))
+        rows = (
+            i for i, v in enumerate(cells) if isinstance(v, str | bytes | int) and not _is_number(v)
+        )
         row = next(rows, None)
         if row is None:
             return values  # stranger things, about which scikit-learn has its own words
@@ -368,10 +388,23 @@ def _no_number(value: object, row: int, where: str) -> IeqlError:
         )
     if isinstance(value, int):
         return IeqlError(f"{found}, which is too large; give the column in another unit.")
+    if isinstance(value, str | bytes) and _is_number_but_for_underscores(value):
+        return IeqlError(
+            f"{found}, with an underscore in it; write plain numbers (no thousands separators) or "
+            "leave the column out."
+        )
     return IeqlError(
         f"{found}, which is not a number; write plain numbers (no units, no thousands separators) "
         "or leave the column out."
     )
+
+
+def _is_number_but_for_underscores(value: str | bytes) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(column: pd.Series[Any], where: str) -> NDArray[Any]:
@@ -386,7 +419,7 @@ def _numbers(column: pd.Series[Any], where: str) -> NDArray[Any]:
     try:
         # By way of objects: numeric extension types and categories convert in their own ways.
         objects = np.asarray(column, dtype=object)
-        return np.where(pd.isna(objects), np.nan, objects).astype(np.float64)
+        return _as_floats(np.where(pd.isna(objects), np.nan, objects))
     except (TypeError, ValueError, OverflowError):
         row = _first_non_number(objects)
         raise _no_number(objects[row], row, where) from None
@@ -402,9 +435,28 @@ def _first_non_number(objects: NDArray[Any]) -> int:
     return next(worse, bad[0])
 
 
+def plain_number(value: Any) -> float:
+    """`float`, but for what only programs write: an underscore is no digit.
+
+    Python reads ``2024_01_1`` as 2024011; in a table that is a name or a date.
+    """
+    mark: Any = b"_" if isinstance(value, bytes) else "_"
+    if isinstance(value, str | bytes) and mark in value:
+        raise ValueError(f"there is an underscore in {value!r}")
+    return float(value)
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Texts and objects as numbers, each as `plain_number` reads it."""
+    for value in values.tolist():
+        if isinstance(value, str | bytes):
+            plain_number(value)
+    return values.astype(np.float64)
+
+
 def _is_number(value: object) -> bool:
     try:
-        float(value)  # type: ignore[arg-type]
+        plain_number(value)
     except (TypeError, ValueError, OverflowError):
         return False
     return True

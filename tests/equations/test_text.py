@@ -207,7 +207,8 @@ def test_shared_parts_are_shared():
 def test_precision_is_for_reading():
     expression = parse("0.123456789*x1 + 0.99999999*x2 - 1.00000001*cos(12345678*x3)")
     assert expression.text(precision=3) == "0.123*x1 + x2 - cos(1.23e+07*x3)"
-    assert str(expression) == "0.123457*x1 + x2 - cos(1.23457e+07*x3)"
+    assert str(expression) == expression.text()
+    assert "0.99999999*x2" in str(expression)
 
 
 def test_expressions_that_are_not_canonical_are_written_truly():

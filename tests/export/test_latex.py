@@ -58,12 +58,14 @@ def test_names(name, expected):
         ("-x1", "-x_{1}"),
         ("x1 - x2 - 1", "x_{1} - x_{2} - 1"),
         ("0.5*x1", r"0.5 \, x_{1}"),
-        ("0.123456*x1", r"0.1235 \, x_{1}"),
-        ("1.00001*x1 - 0.99999*x2", "x_{1} - x_{2}"),
+        ("0.123456789*x1", r"0.123456789 \, x_{1}"),
+        ("1.00001*x1 - 0.99999*x2", r"1.00001 \, x_{1} - 0.99999 \, x_{2}"),
         ("1e-5*x1", r"10^{-5} \, x_{1}"),
         ("-1e-5*x1", r"-10^{-5} \, x_{1}"),
         ("1.5e-5*x1 + 1", r"1.5 \cdot 10^{-5} \, x_{1} + 1"),
-        ("123456", r"1.235 \cdot 10^{5}"),
+        ("123456", "123456"),
+        ("1234567", "1234567"),
+        ("1200000", r"1.2 \cdot 10^{6}"),
         ("2000", "2000"),
         ("x1**2", "x_{1}^{2}"),
         ("I_D**2", "I_{D}^{2}"),
@@ -92,6 +94,11 @@ def test_names(name, expected):
 )
 def test_formulas(text, expected):
     assert written(text) == expected
+
+
+def test_rounded_on_request():
+    assert written("0.123456*x1 + 123456", precision=4) == r"0.1235 \, x_{1} + 1.235 \cdot 10^{5}"
+    assert written("1.00001*x1 - 0.99999*x2", precision=4) == "x_{1} - x_{2}"
 
 
 def test_the_papers_electric_machine_formula():

@@ -56,10 +56,10 @@ def test_every_greek_word_has_its_letter():
     [
         (0.0, "<mn>0</mn>"),
         (-2.5, "<mn>2.5</mn>"),
-        (0.123456, "<mn>0.1235</mn>"),
+        (0.123456789, "<mn>0.123456789</mn>"),
         (1e-5, "<msup><mn>10</mn><mrow><mo>−</mo><mn>5</mn></mrow></msup>"),
         (2e20, "<mn>2</mn><mo>·</mo><msup><mn>10</mn><mn>20</mn></msup>"),
-        (123456.0, "<mn>123500</mn>"),
+        (123456.0, "<mn>123456</mn>"),
         (float("inf"), "<mi>∞</mi>"),
     ],
 )
@@ -68,12 +68,19 @@ def test_numbers(value, expected):
 
 
 @pytest.mark.parametrize(
+    ("value", "expected"), [(0.123456, "<mn>0.1235</mn>"), (123456.0, "<mn>123500</mn>")]
+)
+def test_numbers_rounded_on_request(value, expected):
+    assert mathml_number(value, 4) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("0", "0"),
         ("-x", "−x"),
         ("x - y - 1", "x−y−1"),
-        ("0.123456*x + 2", "0.1235x+2"),
+        ("0.123456*x + 2", "0.123456x+2"),
         ("2*x**2", "2x2"),
         ("(x + 1)**2", "(x+1)2"),
         ("x*(y + 1)", "x(y+1)"),

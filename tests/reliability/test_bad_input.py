@@ -85,6 +85,10 @@ A_COMMA = (
     "with a comma in it; write all numbers with a decimal point, or all with a decimal comma and a "
     "semicolon between the columns, and no thousands separators."
 )
+AN_UNDERSCORE = (
+    "with an underscore in it; write plain numbers (no thousands separators) or leave the column "
+    "out."
+)
 EXTREME = "holds numbers too large or too close together to reckon with"
 SEPARATORS = "separate columns by a comma, a semicolon, a tab or a vertical bar."
 EVERY_ROW = (
@@ -92,7 +96,8 @@ EVERY_ROW = (
     "separates."
 )
 
-# In the sentences, {table} is the file or X, {file} the file's name where Python has none.
+# In the sentences, {table} is the file or X, {target} the file or y, {file} the file's name where
+# Python has none.
 BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "'data.csv' is empty: a header line and data rows are needed."),
     "blank lines": ("\n  \n", "'data.csv' is empty: a header line and data rows are needed."),
@@ -157,6 +162,22 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
         lines(lambda i: f"1.234,{i};{i};{i}", header="a;b;y"),
         "{table}, column 'a' holds '1.234,0' in data row 1, " + NO_NUMBER,
     ),
+    "underscores": (
+        spoiled("2024_01_1"),
+        "{table}, column 'b' holds '2024_01_1' in data row 6, " + AN_UNDERSCORE,
+    ),
+    "underscores in fractions": (
+        spoiled("1_000.5"),
+        "{table}, column 'b' holds '1_000.5' in data row 6, " + AN_UNDERSCORE,
+    ),
+    "underscores and a decimal comma": (
+        lines(lambda i: f"{i},5;{i};{'1_0,5' if i == 5 else i}", header="a;y;b"),
+        "{table}, column 'b' holds '1_0,5' in data row 6, " + NO_NUMBER,
+    ),
+    "underscores in the target": (
+        lines(lambda i: f"{i},{i % 3},{i}_0"),
+        "{target}, column 'y' holds '0_0' in data row 1, " + AN_UNDERSCORE,
+    ),
     "NaN": (
         spoiled("NaN"),
         "{table}, column 'b': 1 of 20 values are missing (NaN), the first in data row 6; fill "
@@ -213,12 +234,12 @@ def write(content: str | bytes, path: str = "data.csv") -> None:
 def test_a_bad_file(case: str) -> None:
     content, sentence = BAD_FILES[case]
     write(content)
-    names = {"table": "'data.csv'", "file": "'data.csv': "}
+    names = {"table": "'data.csv'", "target": "'data.csv'", "file": "'data.csv': "}
     assert refusal(fit_file()) == sentence.format(**names)
     assert not Path("run").exists()
     with pytest.raises(IeqlError) as caught:
         fit_frame(*split_target(read_csv("data.csv"), ["y"]))
-    assert str(caught.value) == sentence.format(table="X", file="")
+    assert str(caught.value) == sentence.format(table="X", target="y", file="")
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
@@ -307,6 +328,10 @@ X = pd.DataFrame({"speed": RNG.uniform(1, 2, 20), "load": RNG.uniform(1, 2, 20)}
 Y = (2 * X["speed"] + 1).rename("torque")
 DATES = pd.date_range("2024-01-01", periods=20)
 HUGE = [10**400 + i for i in range(20)]
+A_HALF = (
+    " a column holds half a character (a lone surrogate), as text read with the wrong encoding "
+    "does; rename the column."
+)
 AS_TEXT = "make all names text, for example by X.columns = X.columns.astype(str)."
 
 
@@ -364,6 +389,35 @@ AS_TEXT = "make all names text, for example by X.columns = X.columns.astype(str)
             "too large; give the column in another unit.",
         ),
         (X, ["on"] * 20, f"y, its column holds 'on' in data row 1, {NO_NUMBER}"),
+        (
+            X.assign(load=[f"{i}_0" for i in range(20)]).astype({"load": object}),
+            Y,
+            f"X, column 'load' holds '0_0' in data row 1, {AN_UNDERSCORE}",
+        ),
+        (
+            X.assign(load=pd.Series([f"{i}_0" for i in range(20)], dtype="category")),
+            Y,
+            f"X, column 'load' holds '0_0' in data row 1, {AN_UNDERSCORE}",
+        ),
+        (
+            np.array([[1.0, "1_0"]] * 20, object),
+            Y,
+            f"X, column 2 holds '1_0' in data row 1, {AN_UNDERSCORE}",
+        ),
+        (
+            [["1", "1_0"]] * 20,
+            Y,
+            f"X, column 2 holds '1_0' in data row 1, {AN_UNDERSCORE}",
+        ),
+        (
+            np.array([[b"1", b"1_0"]] * 20),
+            Y,
+            f"X, column 2 holds b'1_0' in data row 1, {AN_UNDERSCORE}",
+        ),
+        (X, ["1_0"] * 20, f"y, its column holds '1_0' in data row 1, {AN_UNDERSCORE}"),
+        (X.set_axis(["a", "b\ud800"], axis=1), Y, "X: the name 'b\\ud800' of" + A_HALF),
+        (X, Y.rename("\udcff"), "y: the name '\\udcff' of" + A_HALF),
+        (X, Y.to_frame("\udcff"), "y: the name '\\udcff' of" + A_HALF),
         (
             X,
             Y.where(Y > 4, np.inf).to_numpy(),
@@ -522,6 +576,96 @@ def test_a_domain_that_excludes_the_data(domain: dict[str, Any], sentence: str) 
     with pytest.raises(IeqlError) as caught:
         fit_frame(frame[["a", "b"]], frame["y"], domain=domain)
     assert str(caught.value) == sentence
+
+
+def test_weights_and_scores_are_no_text_either() -> None:
+    text = ["1_0"] * 20
+    for weight in (text, np.array(text), np.array(text, object), pd.Series(text)):
+        with pytest.raises(
+            IeqlError, match=r"^sample_weight, its column holds '1_0' in data row 1"
+        ):
+            IEQLRegressor(**QUICK).fit(X, Y, sample_weight=weight)
+    with pytest.raises(IeqlError, match=r"^y, its column holds '1_0' in data row 1"):
+        known("speed").score(X, text)
+
+
+@pytest.mark.parametrize("number", ["1_000", "1_000.5", "0100", "0x10", "12:30", "1:30.5", "1_0e3"])
+def test_numbers_in_yaml_files_are_plain(number: str) -> None:
+    """YAML reads 1_000 as 1000, but also 0100 as 64 and 12:30 as 750."""
+    write(lines(good))
+    write(f"b: [0, 1]\na: [0, {number}]\n", "domain.yaml")
+    said = refusal(fit_file("--domain", "domain.yaml"))
+    assert said in (
+        f"'domain.yaml' is not a YAML file: '{number}' in line 2 is not a plain number; write "
+        "decimal digits alone, or quotation marks around it if it is a name.",
+        "'domain.yaml': the domain of 'a' must be two numbers [low, high], low below high, not "
+        f"[0, '{number}'].",
+    )
+    write(f"costs: {{cos: {number}}}\n", "prior.yaml")
+    assert refusal(fit_file("--prior", "prior.yaml")).startswith("Prior file 'prior.yaml': ")
+
+
+def test_a_domain_between_no_and_yes() -> None:
+    write(lines(good))
+    write("a: [no, yes]\n", "domain.yaml")
+    assert "two numbers [low, high]" in refusal(fit_file("--domain", "domain.yaml"))
+
+
+def test_names_that_yaml_takes_for_numbers_are_quoted() -> None:
+    write(lines(good, header="1_0,b,y"))
+    write("'1_0': [0, 30]\n", "domain.yaml")
+    assert fit_file("--domain", "domain.yaml").exit_code == 0
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            {"min_time": 30, "max_time": 20},
+            "min_time (--at-least) is 30 s, but max_time (--time) is 20 s; lower the one or raise "
+            "the other.",
+        ),
+        ({"min_time": -1}, "min_time must be None or a positive number, not -1."),
+        (
+            {"loss": "squred"},
+            "There is no loss 'squred'; known are auto, squared. Did you mean 'squared'?",
+        ),
+        ({"loss": None}, "There is no loss None; known are auto, squared."),
+    ],
+)
+def test_a_bad_setting(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(IeqlError) as caught:
+        fit_frame(X, Y, **settings)
+    assert str(caught.value) == sentence
+
+
+# --- names of files that are no text --------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are text there")
+def test_a_file_whose_name_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --overwrite the old run was deleted, and then came a UnicodeEncodeError."""
+    odd, run = os.fsdecode(b"bad\xff.csv"), os.fsdecode(b"run\xff")
+    write(lines(good))
+    Path("data.csv").rename(odd)
+    monkeypatch.setattr("sys.argv", ["ieql", "fit", odd])
+    fit = ("fit", odd, "--target", "y", "--out", run, "--trainings", 2, "--jobs", 1)
+    assert command(*fit).exit_code == 0
+    result = command(*fit, "--overwrite")
+    assert result.exit_code == 0, result.output
+    assert "Results are in run<U+DCFF>." in result.stdout
+    assert json.loads(Path(run, "run.json").read_text())["source"]["data"].endswith(odd)
+    result = command("resume", run, "--trainings", 3, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    for name in ("show", "export", "report"):
+        result = command(name, run)
+        assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "run<U+DCFF>/report.html\n"
+    assert command("predict", run, odd, "--out", odd + "2").exit_code == 0
+    assert "'b\\udcff'" in refusal(command(*fit[:3], "b\udcff"))
 
 
 # --- places that cannot be written -------------------------------------------------------------

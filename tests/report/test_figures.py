@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fitted import model
+from fitted import model, with_outliers
 from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.units import Unit
@@ -71,6 +71,27 @@ def test_parity_shows_the_sample_and_the_points_outside(ax):
     inside, outside = (c.get_offsets() for c in ax.collections)
     assert (len(inside), len(outside)) == (300, 20)
     assert "RMSE 0.09" in ax.get_title()
+
+
+def test_outliers_have_a_mark_of_their_own_and_do_not_flatten_the_rest(ax):
+    m = with_outliers(model(), [3, 4, 5])
+    m.plot_residuals(over="x", ax=ax)
+    rows, outliers = ax.collections
+    assert len(rows.get_offsets()) == 300
+    assert len(outliers.get_offsets()) == 3
+    low, high = ax.get_ylim()
+    assert high < 1
+    np.testing.assert_allclose(np.asarray(outliers.get_offsets())[:, 1], low)  # at the border
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["outliers beyond the axes (3 of 3)"]
+
+
+def test_outliers_among_the_other_rows(ax):
+    m = with_outliers(model(), [3, 4, 5], by=0.01)
+    m.plot_parity(ax=ax)
+    assert [len(c.get_offsets()) for c in ax.collections] == [300, 3]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["outliers (3)"]
+    with_outliers(model(), [3]).plot_residuals(ax=ax)
 
 
 def test_parity_of_another_equation_and_other_data(ax):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from ieql import IEQLRegressor
+from ieql.errors import DisagreementWarning
+from ieql.learn import learn
 from ieql.runs import RunFolder
 
 
@@ -29,6 +35,67 @@ def test_fit_keeps_the_evidence_apart_from_the_model(tmp_path):
     assert not hasattr(copy, "evidence_")
     copy.evidence_ = folder.evidence()
     assert copy.report_html() == model.report_html()
+
+
+@pytest.fixture
+def learned(monkeypatch):
+    """Change what a fit has learned before the model takes it: a function of the result."""
+
+    def change(by):
+        def changed(*arguments, **options):
+            result = learn(*arguments, **options)
+            by(result)
+            return result
+
+        monkeypatch.setattr("ieql.learn.learn", changed)
+
+    return change
+
+
+def bench():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(1, 2, (60, 2)), columns=["speed", "load"])
+    return X, pd.Series(3 * X["speed"] * X["load"], name="torque")
+
+
+def quick(**parameters):
+    return IEQLRegressor(max_trainings=1, n_jobs=1, random_state=0, **parameters)
+
+
+@pytest.mark.filterwarnings("ignore::ieql.errors.OutlierWarning")
+def test_outliers_go_from_the_fit_into_evidence_model_file_and_report(tmp_path, learned):
+    X, y = bench()
+    y.iloc[[3, 40]] += 100
+
+    def by(result):
+        object.__setattr__(result, "outliers", [[3, 40]])
+        object.__setattr__(result, "validation", "cross-fitting")
+
+    learned(by)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisagreementWarning)  # the bad rows did take part in this
+        model = quick(run_dir=tmp_path / "run").fit(X, y)
+    assert (model.outliers_, model.validation_) == ([[3, 40]], "cross-fitting")
+    for row, place in model.evidence_.outliers[0].items():
+        np.testing.assert_array_equal(model.evidence_.X[place], X.iloc[row])
+        assert model.evidence_.y[place] == y.iloc[row]
+    folder = RunFolder.open(tmp_path / "run")
+    assert "2 of 60 rows stand far off" in folder.report_path.read_text(encoding="utf-8")
+    copy = IEQLRegressor.load(folder.model_path())
+    assert (copy.outliers_, copy.validation_) == ([[3, 40]], "cross-fitting")
+    evidence = folder.evidence()
+    assert evidence is not None
+    assert evidence.outliers == model.evidence_.outliers
+
+
+def test_a_fit_warns_where_its_errors_do_not_agree(learned):
+    def by(result):
+        front = result.fronts[0]
+        front[:] = [replace(c, rmse_train=1.0, rmse_validation=9.0) for c in front]
+
+    learned(by)
+    with pytest.warns(DisagreementWarning, match=r"^The training error \(1\) and the validation"):
+        quick().fit(*bench())
 
 
 def test_a_random_state_that_is_no_number_is_no_seed():

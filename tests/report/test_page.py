@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fitted import model
+from fitted import model, with_outliers
 from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.units import Unit
@@ -169,6 +169,110 @@ def test_headings_go_down_one_step_at_a_time(page):
     levels = [int(level) for level in re.findall(r"<h([1-6])", body)]
     assert levels[0] == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+
+
+def test_training_and_validation_errors_stand_side_by_side_and_it_is_said_what_they_are(page):
+    headings = re.findall(r'<button type="button">([^<]*)</button></th>', page)
+    assert headings[3:6] == ["training error", "validation error", "extrapolation error"]
+    assert "on rows kept back that did not fit the constants" in words(page)
+    m = model()
+    m.validation_ = "cross-fitting"
+    assert "each tenth of the rows is predicted with constants fitted" in words(m.report_html())
+
+
+# --- outliers ------------------------------------------------------------------------------------
+
+
+def outlier_marks(page: str, label: str) -> int:
+    """Number of crosses and triangles in all plots whose label begins so, equation by equation."""
+    plots = re.findall(rf'<svg[^>]*aria-label="{label}.*?</svg>', page, flags=re.S)
+    paths = [re.findall(r'class="outlier[^"]*" d="([^"]*)"', plot) for plot in plots]
+    counts = {sum(path.count("M") for path in of) for of in paths}
+    assert len(counts) == 1
+    return counts.pop()
+
+
+def test_every_plot_shows_every_outlier_by_a_mark_of_its_own():
+    rows = range(7, 300, 28)
+    page = with_outliers(model(), rows).report_html()
+    Reader(page)
+    for svg in re.findall(r"<svg.*?</svg>", page, flags=re.S):
+        ElementTree.fromstring(svg)
+    for label in ("Predicted over measured y", "Residuals of y over x", "Residuals of y over z"):
+        assert outlier_marks(page, label) == len(rows) == 11
+    assert "11 outliers marked, 11 of them beyond the axes" in page
+    said = words(page)
+    assert "Shown: 300 rows, and all 11 outliers." in said
+    assert "11 of 300 rows stand far off from the equation and were left out of the fit" in said
+    assert "a sample of 300 rows and on the 11 outliers" in said
+
+
+def test_the_counts_are_those_of_what_is_drawn():
+    m = with_outliers(model(["2", "3*x + 1"] * 30), range(11))
+    said = words(m.report_html())
+    assert re.search(r"Shown: \d+ of 300 rows, and all 11 outliers\.", said)
+    m.outliers_ = [list(range(250))]  # more than were kept
+    said = words(m.report_html())
+    assert re.search(r"and 11 of 250 outliers\.", said)
+    assert "239 more outliers are neither listed nor drawn" in said
+
+
+def test_outliers_do_not_flatten_the_other_rows():
+    def ticks(page):
+        plot = re.search(r'<svg[^>]*aria-label="Residuals of y over x.*?</svg>', page, re.S)[0]
+        return re.findall(r'text-anchor="end">([^<]*)<', plot)
+
+    rest = ticks(model().report_html())
+    assert rest == ticks(with_outliers(model(), [3, 4], by=1e6).report_html())
+
+
+def test_outliers_within_the_axes_are_crosses_those_beyond_are_triangles():
+    page = with_outliers(model(("2", "3*x + 1")), [3], by=0.1).report_html()
+    assert 'class="outlier"' in page
+    assert "beyond" not in re.findall(r'class="(outlier[^"]*)"', page)
+    assert "l6 6m0-6l-6 6" in page
+
+
+def test_outliers_are_listed_and_folded_if_they_are_many():
+    m = with_outliers(model(), [3, 250])
+    page = m.report_html()
+    table = page.partition('id="outliers-0"')[2].partition("</section>")[0]
+    assert "<details open>" in table
+    rows = re.findall(r"<tr><th[^>]*>(\d+)</th>(.*?)</tr>", table, flags=re.S)
+    assert [int(number) for number, _ in rows] == [4, 251]
+    x, z, measured, predicted, residual = (
+        float(cell.replace("−", "-")) for cell in re.findall(r"<td[^>]*>([^<]*)", rows[0][1])
+    )
+    assert predicted == pytest.approx(2.5 * x**2 + np.cos(z), rel=1e-4)
+    assert measured == pytest.approx(predicted + 50, abs=1)
+    assert residual == pytest.approx(predicted - measured, rel=1e-4)
+    page = with_outliers(model(), range(11)).report_html()
+    assert "<details>\n  <summary>11 rows, with the values of the selected" in page
+
+
+def test_outliers_of_one_output_are_not_those_of_another():
+    m = with_outliers(model(("1", "x*z"), ("1", "2*x*z + x")), [], [5, 6])
+    page = m.report_html()
+    assert 'id="outliers-1"' in page
+    assert 'id="outliers-0"' not in page
+    assert "2 of 300 rows stand far off from the equation of &#39;w&#39;" in page
+    assert outlier_marks(page, "Predicted over measured y") == 0
+    assert outlier_marks(page, "Predicted over measured w") == 2
+
+
+def test_without_evidence_outliers_are_at_least_named():
+    m = model(with_evidence=False)
+    m.outliers_ = [list(range(0, 300, 20))]
+    said = words(m.report_html())
+    assert "15 of 300 rows stand far off" in said
+    assert "data rows 1, 21, 41, 61, 81, 101, 121, 141, 161, 181, 201, 221, 241, 261, 281." in said
+
+
+def test_errors_that_do_not_agree_are_a_matter_of_the_report():
+    m = model()
+    chosen = m.fronts_[0][2]
+    m.fronts_[0][2] = replace(chosen, rmse_validation=10 * chosen.rmse_validation)
+    assert "differ by more than chance" in words(m.report_html())
 
 
 def test_a_model_without_evidence_has_a_report_without_plots_of_data():

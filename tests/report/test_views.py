@@ -11,6 +11,7 @@ from fitted import model
 from ieql.equations.expression import Expression
 from ieql.report.svg import Plot, tick_values
 from ieql.report.views import (
+    at_the_border,
     compare,
     frequencies,
     histogram,
@@ -34,6 +35,21 @@ def test_errors_are_of_the_data_not_of_the_points_outside():
     X = np.array([[1.0], [2.0], [9.0]])
     c = compare(e, X, np.array([1.0, 2.0, 0.0]), np.array([False, False, True]))
     assert (c.rmse, c.r2) == (0.0, 1.0)
+
+
+def test_errors_are_of_the_rows_without_outliers():
+    e = Expression.parse("x", ["x"])
+    X = np.array([[1.0], [2.0], [3.0]])
+    outlier = np.array([False, False, True])
+    c = compare(e, X, np.array([1.0, 2.0, 1e9]), outlier=outlier)
+    assert (c.rmse, c.r2) == (0.0, 1.0)
+    assert c.bulk.tolist() == [True, True, False]
+
+
+def test_values_beyond_a_border_are_moved_to_it():
+    values, sides = at_the_border(np.array([-9.0, 0.5, 9.0]), 0.0, 1.0)
+    assert values.tolist() == [0.0, 0.5, 1.0]
+    assert sides.tolist() == [-1, 0, 1]
 
 
 def test_what_cannot_be_reckoned_is_not_a_number():

@@ -116,7 +116,7 @@ class Expression:
         return write(self, output, precision)
 
     def __str__(self) -> str:
-        return "; ".join(self.text(k, precision=6) for k in range(len(self.outputs)))
+        return "; ".join(self.text(k) for k in range(len(self.outputs)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, for JSON."""

@@ -76,7 +76,7 @@ class Information:
             block = np.vstack([J, sample.y[rows] - value]) * root[rows]
             if not np.all(np.isfinite(block)):
                 return None
-            R = np.linalg.qr(np.vstack([R, block.T]), mode="r")
+            R = _triangular(np.vstack([R, block.T]))
         R = np.vstack([R, np.zeros((max(p + 1 - len(R), 0), p + 1))])
         size = np.linalg.norm(R[:, :p], axis=0)
         size = np.where(size > 0.0, size, 1.0)
@@ -85,7 +85,7 @@ class Information:
         # With the ridge below it the factor can always be inverted.
         scaled = np.hstack([R[: p + 1, :p] / size, R[: p + 1, p:]])
         ridge = np.hstack([RIDGE * np.eye(p), np.zeros((p, 1))])
-        regular = np.linalg.qr(np.vstack([scaled, ridge]), mode="r")
+        regular = _triangular(np.vstack([scaled, ridge]))
         error = float(R[:, p] @ R[:, p])
         return cls(error, sample.n_rows, free, size, regular[:p, :p], regular[:p, p])
 
@@ -98,17 +98,20 @@ class Information:
     def covariance(self) -> Array:
         """Covariance of the free constants, σ² (JᵀJ)⁻¹."""
         inverse = self._inverse()
-        return self.variance * (inverse @ inverse.T)
+        covariance: Array = self.variance * (inverse @ inverse.T)
+        return covariance
 
     @property
     def standard_errors(self) -> Array:
         """Standard errors of the free constants."""
-        return np.sqrt(self.variance * np.sum(self._inverse() ** 2, axis=1))
+        errors: Array = np.sqrt(self.variance * np.sum(self._inverse() ** 2, axis=1))
+        return errors
 
     @property
     def conditional_errors(self) -> Array:
         """What the standard errors would be if all other constants were known."""
-        return np.sqrt(self.variance) / self.size
+        errors: Array = math.sqrt(self.variance) / self.size
+        return errors
 
     def step(self) -> Array:
         """The Gauss-Newton step of the free constants."""
@@ -129,6 +132,11 @@ class Information:
     def _inverse(self) -> Array:
         inverse: Array = solve_triangular(self.factor, np.eye(len(self.free)))
         return inverse / self.size[:, None]
+
+
+def _triangular(matrix: Array) -> Array:
+    """R of the QR factorisation."""
+    return np.asarray(np.linalg.qr(matrix, mode="r"))
 
 
 def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float, ...], float]:
@@ -153,18 +161,20 @@ def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float
 
 
 def readable(expression: Expression, sample: Sample, points: Array | None = None) -> Expression:
-    """Round the constants to two digits of their standard errors.
+    """Round the constants to two digits of their standard errors, one after the other.
 
-    So a constant moves by at most a twentieth of its standard error; it gets more digits where
-    together they would move a prediction, on the rows or at the given points (inputs × points), by
-    more than a tenth of *its* standard error.
+    What is rounded first is known from then on: the others move to the best fit beside it, and
+    the errors of those still to be rounded shrink accordingly. So each step costs at most a
+    twentieth of a standard error, and where constants hang together, as slope and offset of an
+    input far from zero do, the first is short and the last makes up for it. All get more digits
+    where together they would move a prediction, on the rows or at the given points
+    (inputs × points), by more than a tenth of *its* standard error.
     """
     known = Information.of(expression, sample)
     theta = expression.constants()
     if known is None:
-        return _rounded(expression, np.full(len(theta), 1e-7) * np.abs(theta))
-    errors = np.zeros(len(theta))
-    errors[known.free] = known.standard_errors
+        shorter = [shortest(t, 1e-7 * abs(t)) for t in theta.tolist()]
+        return expression.with_constants(shorter).canonical()
     XT = sample.XT[:, :CHECKED]
     if points is not None:
         XT = np.ascontiguousarray(np.concatenate([XT, points[:, :CHECKED]], axis=1))
@@ -172,26 +182,51 @@ def readable(expression: Expression, sample: Sample, points: Array | None = None
     size = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
     allowed = MOVED * known.prediction_errors(expression, XT) + 10.0 * EXACT * size
     for part in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5):
-        trial = _rounded(expression, part * _half_places(errors) + EXACT * np.abs(theta))
+        trial = expression.with_constants(_rounded(expression, known, part)).canonical()
         moved = np.abs(trial.evaluate(XT.T)[:, 0] - value)
         if np.all((moved <= allowed) | ~np.isfinite(allowed)):
             return trial
     return expression
 
 
-def _half_places(errors: Array) -> Array:
-    """Half a unit of the place at which the second digit of each error stands."""
-    known = np.isfinite(errors) & (errors > 0.0)
-    place = np.floor(np.log10(np.where(known, errors, 1.0))) - 1.0
-    return np.where(known, 0.5 * 10.0**place, 0.0)
-
-
-def _rounded(expression: Expression, tolerance: Array) -> Expression:
+def _rounded(expression: Expression, known: Information, part: float) -> Array:
+    """The constants, each rounded within a part of half a place; see `readable`."""
     theta = expression.constants()
-    for value in np.unique(theta):  # equal constants stay equal
-        tolerance[theta == value] = tolerance[theta == value].min()
-    shorter = [shortest(t, tol) for t, tol in zip(theta.tolist(), tolerance.tolist(), strict=True)]
-    return expression.with_constants(shorter).canonical()
+    best = theta[known.free]
+    values, label = np.unique(best, return_inverse=True)  # equal constants stay equal
+    membership = (label[:, None] == np.arange(len(values))).astype(np.float64)
+    M = (known.factor * known.size) @ membership
+    biases = {int(t) for t in _bias_places(expression)}
+    order = sorted(
+        range(len(values)), key=lambda g: int(known.free[np.argmax(label == g)]) in biases
+    )
+    found = values.copy()
+    for step, g in enumerate(order):
+        rest = order[step:]
+        # The free ones at the best fit beside those already rounded, ...
+        offset = M @ (found - values)
+        moves, *_ = np.linalg.lstsq(M[:, rest], -offset, rcond=None)
+        found[rest] += moves
+        # ... and the error of the next one given those.
+        R = _triangular(M[:, [*rest[1:], g]])
+        error = math.sqrt(known.variance) / max(abs(float(R[-1, -1])), 1e-300)
+        rounding = EXACT * abs(float(found[g]))
+        tolerance = part * (_half_place(error) if error > rounding else rounding)
+        found[g] = shortest(float(found[g]), tolerance)
+    theta[known.free] = found[label]
+    return theta
+
+
+def _bias_places(expression: Expression) -> list[int]:
+    """Places of the biases among the constants: they are rounded last."""
+    return [int(n) for n in np.cumsum([0, *(1 + len(s.weights) for s in expression.sums)])[:-1]]
+
+
+def _half_place(error: float) -> float:
+    """Half a unit of the place at which the second digit of an error stands."""
+    if not (math.isfinite(error) and error > 0.0):
+        return 0.0
+    return 0.5 * 10.0 ** (math.floor(math.log10(error)) - 1)
 
 
 def shortest(value: float, tolerance: float) -> float:

@@ -14,6 +14,7 @@ from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.text import MAX_CHARACTERS
 from ieql.errors import IeqlError
 from ieql.export.names import printable
+from ieql.export.numbers import decimal_text
 
 __all__ = ["latex", "latex_name"]
 
@@ -37,7 +38,7 @@ LETTERS = ("z", "u", "v", "w", "s", r"\zeta", r"\xi", r"\eta")
 def latex(
     expression: Expression,
     output: int = 0,
-    precision: int = 4,
+    precision: int | None = None,
     target: str | None = None,
     substitutions: bool = False,
 ) -> str:
@@ -49,8 +50,8 @@ def latex(
         The equation's right-hand side.
     output : int, default 0
         Which output to write.
-    precision : int, default 4
-        Significant digits of the numbers.
+    precision : int, optional
+        Significant digits of the numbers; default: those that the equation has.
     target : str, optional
         Name of the left-hand side, written before an equals sign.
     substitutions : bool, default False
@@ -121,7 +122,7 @@ class _Writer:
     def __init__(
         self,
         expression: Expression,
-        precision: int,
+        precision: int | None,
         counts: Mapping[int, int] | None = None,
         left: str = "",
     ) -> None:
@@ -158,7 +159,7 @@ class _Writer:
         self.nodes[source] = None
 
     def number(self, value: float) -> str:
-        text = f"{value:.{self.precision}g}"
+        text = decimal_text(value, self.precision)
         if text.endswith("inf"):
             return text.replace("inf", r"\infty")
         if text == "nan":

@@ -9,6 +9,7 @@ from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.text import MAX_CHARACTERS
 from ieql.errors import IeqlError
 from ieql.export.latex import GREEK, SYMBOL
+from ieql.export.numbers import decimal_text
 
 __all__ = ["mathml", "mathml_name", "mathml_number", "mathml_source"]
 
@@ -32,7 +33,7 @@ UNPRINTABLE = dict.fromkeys([*range(32), 127, 0xFFFE, 0xFFFF, *range(0xD800, 0xE
 def mathml(
     expression: Expression,
     output: int = 0,
-    precision: int = 4,
+    precision: int | None = None,
     target: str | None = None,
     width: int | None = None,
 ) -> str:
@@ -44,8 +45,8 @@ def mathml(
         The equation's right-hand side.
     output : int, default 0
         Which output to write.
-    precision : int, default 4
-        Significant digits of the numbers.
+    precision : int, optional
+        Significant digits of the numbers; default: those that the equation has.
     target : str, optional
         Name of the left-hand side, written before an equals sign.
     width : int, optional
@@ -73,7 +74,7 @@ def mathml(
     return f'<math xmlns="{NAMESPACE}" alttext="{spoken}">{body}</math>'
 
 
-def mathml_source(expression: Expression, source: int, precision: int = 4) -> str:
+def mathml_source(expression: Expression, source: int, precision: int | None = None) -> str:
     """One input or unit of an expression, by its source number, as a ``<math>`` element."""
     writer = _Writer(expression, precision)
     return f'<math xmlns="{NAMESPACE}"><mrow>{writer.forms[source]}</mrow></math>'
@@ -97,9 +98,9 @@ def mathml_name(name: str) -> str:
     return symbol
 
 
-def mathml_number(value: float, precision: int = 4) -> str:
-    """A number without its sign, powers of ten as such."""
-    text = f"{abs(value):.{precision}g}"
+def mathml_number(value: float, precision: int | None = None) -> str:
+    """A number without its sign, powers of ten as such; with all its digits or `precision`."""
+    text = decimal_text(abs(value), precision)
     if text == "inf":
         return "<mi>∞</mi>"
     if "e+" in text and abs(value) < WRITTEN_OUT:
@@ -111,7 +112,7 @@ def mathml_number(value: float, precision: int = 4) -> str:
     return power if digits == "1" else f"<mn>{digits}</mn><mo>·</mo>{power}"
 
 
-def _signed(exponent: float, precision: int = 4) -> str:
+def _signed(exponent: float, precision: int | None = None) -> str:
     number = mathml_number(exponent, precision)
     return number if exponent >= 0 else f"<mrow><mo>−</mo>{number}</mrow>"
 
@@ -162,7 +163,7 @@ def _brackets(form: str) -> str:
 
 
 class _Writer:
-    def __init__(self, expression: Expression, precision: int) -> None:
+    def __init__(self, expression: Expression, precision: int | None) -> None:
         self.precision = precision
         self.expression = expression
         self.forms = _names(expression.names)
@@ -178,6 +179,9 @@ class _Writer:
     def number(self, value: float) -> str:
         return mathml_number(value, self.precision)
 
+    def room(self, value: float) -> int:
+        return 1 + len(decimal_text(abs(value), self.precision))
+
     def width(self, node: Node) -> int:
         parts = [sum(t[2] + 3 for t in self.terms(a)) for a in node.args]
         return max(parts) if node.unit.name == "div" else sum(parts) + 4
@@ -188,12 +192,12 @@ class _Writer:
     def terms(self, s: Sum) -> list[Term]:
         terms = [self.term(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
         if s.bias != 0.0 or not terms:
-            terms.append((s.bias < 0.0, self.number(s.bias), self.precision + 1))
+            terms.append((s.bias < 0.0, self.number(s.bias), self.room(s.bias)))
         return terms
 
     def term(self, source: int, weight: float) -> Term:
         node = self.nodes[source]
-        wide = self.widths[source] + self.precision + 1
+        wide = self.widths[source] + self.room(weight)
         if node is not None and node.unit.name == "div" and node.args[0].is_constant:
             # c · 1/z is written as one fraction, with the sign in front of it.
             value = weight * node.args[0].bias
@@ -201,7 +205,7 @@ class _Writer:
             return value < 0.0, fraction, wide
         number = self.number(weight)
         if number == "<mn>1</mn>":
-            return weight < 0.0, self.forms[source], wide - self.precision
+            return weight < 0.0, self.forms[source], self.widths[source] + 1
         return weight < 0.0, f"{number}{TIMES}{self.forms[source]}", wide
 
     def application(self, node: Node) -> str:

@@ -8,11 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.report.svg import Plot, clean, extent, legend
-from ieql.report.views import Comparison, Slice, histogram, running_median, staircase
+from ieql.report.views import (
+    Comparison,
+    Slice,
+    at_the_border,
+    histogram,
+    running_median,
+    staircase,
+)
 from ieql.report.words import number
 from ieql.selection import Candidate
 
 __all__ = [
+    "drawn_words",
     "histogram_drawing",
     "pareto_drawing",
     "parity_drawing",
@@ -79,7 +87,7 @@ def pareto_drawing(
 def _button(c: Candidate, k: int, key: str, at: tuple[float, float], selected: bool) -> str:
     label = (
         f"Equation {k}: complexity {c.complexity:g}, validation error "
-        f"{number(c.rmse_validation)}: {c.expression.text(precision=4)}"
+        f"{number(c.rmse_validation)}: {c.expression.text()}"
     )
     return (
         f'<g class="point{" selected" if selected else ""}" role="button" tabindex="0" '
@@ -96,21 +104,22 @@ def _brief(text: str, most: int) -> str:
 
 
 def parity_drawing(comparison: Comparison, target: str, n_points: int) -> str:
-    """Predicted over measured."""
+    """Predicted over measured; outliers beyond the other rows stand at the border."""
     c = thinned_out(comparison, n_points)
-    both = extent(comparison.measured, comparison.predicted)
+    rest = ~comparison.outlier
+    both = extent(comparison.measured[rest], comparison.predicted[rest])
     plot = Plot(both, both, f"{target}, measured", f"{target}, predicted", height=290)
     plot.line(np.array(both), np.array(both), "rule")
-    _dots(plot, c, c.measured, c.predicted)
+    marked = _dots(plot, c, c.measured, c.predicted)
     return plot.svg(
         f"Predicted over measured {target}: RMSE {number(comparison.rmse)}, "
-        f"R² {number(comparison.r2)}"
+        f"R² {number(comparison.r2)}{marked}"
     )
 
 
 def histogram_drawing(comparison: Comparison, target: str) -> str:
-    """Histogram of the residuals of the data."""
-    residual = comparison.residual[~comparison.outside]
+    """Histogram of the residuals of the data, outliers not counted."""
+    residual = comparison.residual[comparison.bulk]
     counts, edges = histogram(residual)
     top = float(counts.max()) or 1.0
     plot = Plot(
@@ -125,18 +134,20 @@ def histogram_drawing(comparison: Comparison, target: str) -> str:
 def residual_drawing(
     comparison: Comparison, column: int, name: str, target: str, n_points: int
 ) -> str:
-    """Residuals over one input, with their running median."""
+    """Residuals over one input, with their running median.
+
+    The axes are those of the other rows: outliers, at the border if need be, do not flatten them.
+    """
     c = thinned_out(comparison, n_points)
-    reach = float(np.max(np.abs(comparison.residual), initial=0.0)) or 1.0
-    plot = Plot(
-        extent(comparison.X[:, column]), (-reach, reach), name, f"residual of {target}", height=220
-    )
+    rest = ~comparison.outlier
+    reach = float(np.max(np.abs(comparison.residual[rest]), initial=0.0)) or 1.0
+    x_range = extent(comparison.X[rest, column])
+    plot = Plot(x_range, (-reach, reach), name, f"residual of {target}", height=220)
     plot.level(0.0, "rule")
-    _dots(plot, c, c.X[:, column], c.residual)
-    inside = ~comparison.outside
-    trend = running_median(comparison.X[inside, column], comparison.residual[inside])
-    plot.line(*trend, "trend")
-    return plot.svg(f"Residuals of {target} over {name}")
+    marked = _dots(plot, c, c.X[:, column], c.residual)
+    bulk = comparison.bulk
+    plot.line(*running_median(comparison.X[bulk, column], comparison.residual[bulk]), "trend")
+    return plot.svg(f"Residuals of {target} over {name}{marked}")
 
 
 def slice_drawing(
@@ -164,21 +175,57 @@ def slice_drawing(
 
 
 def thinned_out(comparison: Comparison, n_points: int) -> Comparison:
-    """Few enough rows to draw, points outside the data among them."""
-    inside = np.flatnonzero(~comparison.outside)
+    """Few enough rows to draw, points outside the data and every outlier among them."""
+    inside = np.flatnonzero(comparison.bulk)
     outside = np.flatnonzero(comparison.outside)
     few = outside[:: max(1, -(-len(outside) // max(1, n_points // 4)))]
     rest = inside[:: max(1, -(-len(inside) // max(1, n_points - len(few))))]
-    rows = np.concatenate([rest, few])
+    rows = np.concatenate([rest, few, np.flatnonzero(comparison.outlier)])
     return Comparison(
         comparison.X[rows],
         comparison.measured[rows],
         comparison.predicted[rows],
         comparison.outside[rows],
+        comparison.outlier[rows],
         comparison.n_undefined,
     )
 
 
-def _dots(plot: Plot, c: Comparison, x: Array, y: Array) -> None:
-    plot.points(x[~c.outside], y[~c.outside], "dots")
+def drawn_words(comparison: Comparison, n_points: int, rows: str, n_outliers: int) -> str:
+    """How many rows a plot of so many points shows: "400 of 2,000 sampled rows and all …".
+
+    Parameters
+    ----------
+    comparison : Comparison
+        All that could be drawn.
+    n_points : int
+        As for the drawings.
+    rows : str
+        What the rows are called.
+    n_outliers : int
+        Number of all outliers, of which a few may not be in the comparison.
+    """
+    drawn, known = thinned_out(comparison, n_points), int(comparison.bulk.sum())
+    n_drawn = int(drawn.bulk.sum())
+    words = f"{known:,} {rows}" if n_drawn == known else f"{n_drawn:,} of {known:,} {rows}"
+    marked = int(drawn.outlier.sum())
+    if n_outliers == 0:
+        return words
+    if marked < n_outliers:
+        return f"{words}, and {marked:,} of {n_outliers:,} outliers"
+    return f"{words}, and " + ("the outlier" if marked == 1 else f"all {marked:,} outliers")
+
+
+def _dots(plot: Plot, c: Comparison, x: Array, y: Array) -> str:
+    """Draw all rows, each kind by its own mark; words on the outliers, for the plot's label."""
+    plot.points(x[c.bulk], y[c.bulk], "dots")
     plot.points(x[c.outside], y[c.outside], "dots outside")
+    if not c.outlier.any():
+        return ""
+    x_in, x_side = at_the_border(x[c.outlier], *plot.ranges[0])
+    y_in, y_side = at_the_border(y[c.outlier], *plot.ranges[1])
+    sides = np.column_stack([x_side, y_side]).astype(np.float64)
+    beyond = sides.any(axis=1)
+    plot.crosses(x_in[~beyond], y_in[~beyond], "outlier")
+    plot.arrows(x_in[beyond], y_in[beyond], sides[beyond], "outlier beyond")
+    return f"; {len(x_in)} outliers marked, {int(beyond.sum())} of them beyond the axes"

@@ -15,6 +15,7 @@ from ieql.export.latex import latex
 from ieql.export.mathml import mathml, mathml_source
 from ieql.report.diagram import diagram
 from ieql.report.drawings import (
+    drawn_words,
     histogram_drawing,
     parity_drawing,
     residual_drawing,
@@ -28,7 +29,7 @@ from ieql.report.views import compare, slice_through
 from ieql.report.words import number, uncertain, unit_name
 from ieql.selection import Candidate
 
-__all__ = ["Budget", "constants", "equation_part"]
+__all__ = ["Budget", "constants", "equation_part", "shown_inputs"]
 
 MAX_DOTS = 40_000
 """Dots in all plots of the page together, about; what keeps it below two megabytes."""
@@ -53,6 +54,8 @@ class Budget:
         n_equations = sum(len(front) for front in findings.fronts)
         n_inputs = min(len(findings.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
         n_dots = MAX_DOTS // (n_equations * (1 + n_inputs))
+        # Outliers are drawn in any case; their marks take about twice the room of a dot.
+        n_dots -= 2 * max((len(rows) for rows in findings.outliers), default=0)
         return cls(n_dots=int(np.clip(n_dots, 60, 400)), n_inputs=n_inputs)
 
 
@@ -66,7 +69,7 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
     part: dict[str, Any] = {
         "index": index,
         "selected": selected,
-        "text": _shortened(e.text(precision=4)),
+        "text": _shortened(e.text()),
         "latex": _shortened(_latex(e, target)),
         "complexity": candidate.complexity,
         "n_parameters": candidate.n_parameters,
@@ -74,8 +77,8 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
         "rmse_validation": candidate.rmse_validation,
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
         "safety": safety_facts(candidate),
-        "typeset": Markup(typeset(e, target, width=64)),
-        "short": Markup(typeset(e, None, precision=3)),
+        "typeset": Markup(typeset(e, target, width=76)),
+        "short": Markup(typeset(e, None, width=52)),
         "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
     }
     X = None if findings.evidence is None else findings.evidence.X
@@ -94,9 +97,13 @@ def _drawings(
     findings: Findings, evidence: Evidence, output: int, index: int, budget: Budget
 ) -> dict[str, Any]:
     e, target = findings.fronts[output][index].expression, findings.targets[output]
-    comparison = compare(e, evidence.X, evidence.y[:, output], evidence.outside)
+    comparison = compare(
+        e, evidence.X, evidence.y[:, output], evidence.outside, evidence.outlier(output)
+    )
     chosen = index == findings.selected[output]
-    columns = _columns(findings, e, MAX_INPUTS if chosen else budget.n_inputs)
+    n_outliers = len(findings.outliers_of(output))
+    rows = "sampled rows" if evidence.n_sampled + n_outliers < evidence.n_rows else "rows"
+    columns = shown_inputs(findings, e, MAX_INPUTS if chosen else budget.n_inputs)
     centre = [c.mean for c in evidence.inputs]
     slices = {
         j: slice_through(
@@ -123,14 +130,16 @@ def _drawings(
             slice_drawing(cut, y_range, findings.names[j], target, findings.domain_is_declared)
             for j, cut in slices.items()
         ],
+        "drawn": drawn_words(comparison, budget.n_dots, rows, n_outliers),
+        "n_outliers": n_outliers,
         "r2": comparison.r2,
         "n_undefined": comparison.n_undefined,
         "n_left_out": len(findings.names) - len(columns),
     }
 
 
-def _columns(findings: Findings, e: Expression, most: int) -> list[int]:
-    """Inputs to draw over: those that are used first, if not all can be."""
+def shown_inputs(findings: Findings, e: Expression, most: int) -> list[int]:
+    """Columns of inputs to show: those that are used first, if not all can be."""
     used = [j for j, name in enumerate(findings.names) if name in e.inputs_used]
     rest = [j for j in range(len(findings.names)) if j not in used]
     return sorted((used + rest)[:most])
@@ -139,10 +148,10 @@ def _columns(findings: Findings, e: Expression, most: int) -> list[int]:
 # --- the equation as text ------------------------------------------------------------------------
 
 
-def typeset(e: Expression, target: str | None, precision: int = 4, width: int | None = None) -> str:
+def typeset(e: Expression, target: str | None, width: int | None = None) -> str:
     """MathML, or a sentence where the equation is too long to be read anyway."""
     try:
-        form = mathml(e, precision=precision, target=target, width=width)
+        form = mathml(e, target=target, width=width)
     except IeqlError:
         form = None
     if form is None or len(form) > LONG:
@@ -204,5 +213,5 @@ def _typeset_node(e: Expression, node: Any) -> str:
 
 
 def _typeset_source(e: Expression, source: int) -> str:
-    form = mathml_source(e, source, precision=3)
+    form = mathml_source(e, source)
     return form if len(form) <= LONG else f"<em>{clean(number(source))}</em>"

@@ -29,6 +29,8 @@ MAX_ROWS = 2_000
 MAX_VALUES = 400_000
 """Numbers in the sample, at most: a table of a thousand columns gets fewer rows."""
 MIN_SAMPLE = 50
+MAX_OUTLIERS = 200
+"""Outliers of each output that the sample holds, at most, beside its other rows."""
 MAX_COLUMNS = 20_000
 """What is larger than these was not written by ieql; it is refused before memory is spent."""
 
@@ -67,6 +69,9 @@ class Evidence:
         Of Python and the packages that can change a result.
     unit_counts : tuple of mappings
         Per output, how often each unit appears in all candidates.
+    outliers : tuple of mappings
+        Per output, the rows of the data that were left out of its fit: position in the user's
+        table → place in the sample. Empty if there are none, or if they are not known.
     """
 
     inputs: tuple[Column, ...]
@@ -81,6 +86,7 @@ class Evidence:
     seed: int | None
     versions: Mapping[str, str]
     unit_counts: tuple[Mapping[str, int], ...]
+    outliers: tuple[Mapping[int, int], ...] = ()
 
     @classmethod
     def of(
@@ -132,6 +138,54 @@ class Evidence:
             unit_counts=tuple(dict(counts) for counts in unit_counts),
         )
 
+    def with_outliers(self, X: Array, y: Array, rows: Sequence[Sequence[int]]) -> Evidence:
+        """The same with these rows in the sample, so that none of them is missing in a plot.
+
+        Parameters
+        ----------
+        X : array (rows, inputs)
+            The user's table, not the sorted and merged one that the sample was drawn from.
+        y : array (rows,) or (rows, outputs)
+            Its targets.
+        rows : sequence of sequences of int
+            For each output the positions of its outliers; of more than `MAX_OUTLIERS` the first.
+        """
+        y = y.reshape(len(y), -1)
+        few = [[int(row) for row in of[:MAX_OUTLIERS]] for of in rows]
+        n_inside = self.kinds.count(DATA)
+        sample = np.hstack([self.X, self.y])
+        known = {tuple(row): place for place, row in enumerate(sample[:n_inside].tolist())}
+        places: dict[int, int] = {}
+        added: list[int] = []
+        for row in sorted({row for of in few for row in of}):
+            values = tuple(np.concatenate([X[row], y[row]]).tolist())
+            # Equal rows are one row of the sample, but each outlier has a place of its own.
+            place = known.pop(values, None)
+            if place is None:
+                place = n_inside + len(added)
+                added.append(row)
+            places[row] = place
+        return replace(
+            self,
+            X=_frozen(np.concatenate([self.X[:n_inside], X[added], self.X[n_inside:]])),
+            y=_frozen(np.concatenate([self.y[:n_inside], y[added], self.y[n_inside:]])),
+            kinds=(*self.kinds[:n_inside], *(DATA,) * len(added), *self.kinds[n_inside:]),
+            outliers=tuple({row: places[row] for row in of} for of in few),
+        )
+
+    def outlier(self, output: int) -> NDArray[np.bool_]:
+        """Which rows of the sample are outliers of an output."""
+        mask = np.zeros(len(self.X), dtype=bool)
+        if self.outliers:
+            mask[list(self.outliers[output].values())] = True
+        return mask
+
+    @property
+    def n_sampled(self) -> int:
+        """Number of rows of the data in the sample that no output takes for an outlier."""
+        places = {place for of in self.outliers for place in of.values()}
+        return self.kinds.count(DATA) - len(places)
+
     @property
     def outside(self) -> NDArray[np.bool_]:
         """Which rows of the sample lie outside the data."""
@@ -156,6 +210,7 @@ class Evidence:
             "seed": self.seed,
             "versions": dict(self.versions),
             "unit_counts": [dict(counts) for counts in self.unit_counts],
+            "outliers": [[[row, place] for row, place in of.items()] for of in self.outliers],
         }
 
     @classmethod
@@ -181,7 +236,8 @@ class _DamageError(ValueError):
 
 def _rebuilt(form: Mapping[str, Any]) -> Evidence:
     inputs, targets = _read_columns(form["inputs"]), _read_columns(form["targets"])
-    X, y = _read_table(form["X"], len(inputs)), _read_table(form["y"], len(targets))
+    most = MAX_ROWS + MAX_OUTLIERS * len(targets)
+    X, y = _read_table(form["X"], len(inputs), most), _read_table(form["y"], len(targets), most)
     n_outside = _whole(form["n_outside"])
     if len(X) != len(y) or n_outside > len(X):
         raise _DamageError("inputs and targets have different numbers of rows")
@@ -202,7 +258,20 @@ def _rebuilt(form: Mapping[str, Any]) -> Evidence:
         seed=None if seed is None else _whole(seed),
         versions={_name(k): _name(v) for k, v in _few(form["versions"]).items()},
         unit_counts=tuple({_name(k): _whole(v) for k, v in _few(c).items()} for c in counts),
+        outliers=_read_outliers(form.get("outliers", []), len(targets), len(X) - n_outside),
     )
+
+
+def _read_outliers(form: Any, n_targets: int, n_inside: int) -> tuple[Mapping[int, int], ...]:
+    """Evidence of old has none; then none is known."""
+    if not isinstance(form, list) or len(form) not in (0, n_targets):
+        raise _DamageError("its outliers do not fit the targets")
+    found = tuple({_whole(row): _whole(place) for row, place in of} for of in form)
+    if any(len(of) > MAX_OUTLIERS for of in found):
+        raise _DamageError("it has too many outliers")
+    if any(place >= n_inside for of in found for place in of.values()):
+        raise _DamageError("an outlier is not in its sample")
+    return found
 
 
 def _sample(n: int, most: int) -> NDArray[np.intp]:
@@ -241,8 +310,8 @@ def _read_columns(form: Any) -> tuple[Column, ...]:
     return columns
 
 
-def _read_table(form: Any, n_columns: int) -> Array:
-    if not isinstance(form, list) or not 0 < len(form) <= MAX_ROWS:
+def _read_table(form: Any, n_columns: int, most: int) -> Array:
+    if not isinstance(form, list) or not 0 < len(form) <= most:
         raise _DamageError("its sample is empty or too long")
     if any(not isinstance(row, list) or len(row) != n_columns for row in form):
         raise _DamageError("a row of its sample does not fit the columns")

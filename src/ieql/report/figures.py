@@ -10,9 +10,11 @@ import numpy as np
 
 from ieql.prior import Prior
 from ieql.report.diagram import Diagram
+from ieql.report.svg import extent
 from ieql.report.views import (
     Comparison,
     Slice,
+    at_the_border,
     frequencies,
     histogram,
     running_median,
@@ -80,10 +82,11 @@ def draw_pareto(ax: Axes, front: Sequence[Candidate], selected: int, target: str
 
 def draw_parity(ax: Axes, comparison: Comparison, target: str = "y") -> Axes:
     """Predicted over measured; on the line they agree."""
-    _scatter(ax, comparison, comparison.measured, comparison.predicted)
-    both = np.concatenate([comparison.measured, comparison.predicted])
+    rest = ~comparison.outlier
+    both = np.concatenate([comparison.measured[rest], comparison.predicted[rest]])
+    ends = extent(both)
+    _scatter(ax, comparison, comparison.measured, comparison.predicted, ends, ends)
     if len(both):
-        ends = [float(both.min()), float(both.max())]
         ax.plot(ends, ends, color="0.4", linewidth=1, zorder=1)
     ax.set_xlabel(f"{_plain(target)}, measured")
     ax.set_ylabel(f"{_plain(target)}, predicted")
@@ -92,8 +95,8 @@ def draw_parity(ax: Axes, comparison: Comparison, target: str = "y") -> Axes:
 
 
 def draw_histogram(ax: Axes, comparison: Comparison, target: str = "y") -> Axes:
-    """Histogram of the residuals; the outermost bars hold what lies further out."""
-    counts, edges = histogram(comparison.residual[~comparison.outside])
+    """Histogram of the residuals; the outermost bars hold what lies further out, but no outlier."""
+    counts, edges = histogram(comparison.residual[comparison.bulk])
     ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=LIVE, edgecolor="white")
     ax.axvline(0.0, color="0.4", linewidth=1)
     ax.set_xlabel(f"residual of {_plain(target)}")
@@ -105,11 +108,12 @@ def draw_residuals(
     ax: Axes, comparison: Comparison, column: int, name: str, target: str = "y"
 ) -> Axes:
     """Residuals over one input, with their running median."""
-    x, r = comparison.X[:, column], comparison.residual
+    x, r, rest = comparison.X[:, column], comparison.residual, ~comparison.outlier
+    reach = float(np.max(np.abs(r[rest]), initial=0.0)) or 1.0
     ax.axhline(0.0, color="0.4", linewidth=1, zorder=1)
-    _scatter(ax, comparison, x, r)
-    inside = ~comparison.outside
-    ax.plot(*running_median(x[inside], r[inside]), color="black", linewidth=1.5, zorder=4)
+    _scatter(ax, comparison, x, r, extent(x[rest]), (-reach, reach))
+    bulk = comparison.bulk
+    ax.plot(*running_median(x[bulk], r[bulk]), color="black", linewidth=1.5, zorder=4)
     ax.set_xlabel(_plain(name))
     ax.set_ylabel(f"residual of {_plain(target)}")
     return ax
@@ -206,14 +210,60 @@ def _smooth(points: Any) -> tuple[Any, Any]:
     return line[:, 0], line[:, 1]
 
 
-def _scatter(ax: Axes, comparison: Comparison, x: Any, y: Any) -> None:
-    inside = ~comparison.outside
-    ax.scatter(x[inside], y[inside], s=10, alpha=0.5, color=LIVE, linewidths=0, zorder=2)
-    if comparison.outside.any():
+def _scatter(
+    ax: Axes,
+    comparison: Comparison,
+    x: Any,
+    y: Any,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+) -> None:
+    """Rows by kind; the ranges are those of all but the outliers."""
+    bulk, outside = comparison.bulk, comparison.outside
+    ax.scatter(x[bulk], y[bulk], s=10, alpha=0.5, color=LIVE, linewidths=0, zorder=2)
+    if outside.any():
         ax.scatter(
-            x[~inside], y[~inside], s=14, marker="D", color=OUTSIDE, zorder=3, label="extrapolation"
+            x[outside], y[outside], s=14, marker="D", color=OUTSIDE, zorder=3, label="extrapolation"
         )
+    if comparison.outlier.any():
+        _mark_outliers(ax, x[comparison.outlier], y[comparison.outlier], x_range, y_range)
+    if outside.any() or comparison.outlier.any():
         ax.legend(frameon=False)
+
+
+def _mark_outliers(
+    ax: Axes, x: Any, y: Any, x_range: tuple[float, float], y_range: tuple[float, float]
+) -> None:
+    """Crosses, and triangles at the border for those beyond it: they do not flatten the rest."""
+    bounds = [_with_room(r) for r in (x_range, y_range)]
+    x, x_side = at_the_border(x, *bounds[0])
+    y, y_side = at_the_border(y, *bounds[1])
+    where = np.where(y_side != 0, 2 * y_side, x_side)  # up and down before left and right
+    n = len(x)
+    marks = {0: ("x", f"outliers ({n})"), 1: (">", ""), -1: ("<", ""), 2: ("^", ""), -2: ("v", "")}
+    beyond = f"outliers beyond the axes ({int((where != 0).sum())} of {n})"
+    for side, (marker, label) in marks.items():
+        of = where == side
+        if of.any():
+            ax.scatter(
+                x[of],
+                y[of],
+                s=28,
+                marker=marker,
+                color=PROHIBITED,
+                zorder=5,
+                clip_on=False,
+                label=label or beyond,
+            )
+            beyond = "_" if label == "" else beyond  # one line of the legend for all sides
+    ax.set_xlim(*bounds[0])
+    ax.set_ylim(*bounds[1])
+
+
+def _with_room(bounds: tuple[float, float]) -> tuple[float, float]:
+    low, high = bounds
+    room = 0.04 * (high - low) or 0.1 * abs(low) or 1.0
+    return low - room, high + room
 
 
 def _agreement(comparison: Comparison) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ieql.doubts import HELD_OUT
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
@@ -39,6 +40,15 @@ class Findings:
         How the search ended.
     evidence : Evidence or None
         The sample of the data; None for a model that was loaded without it.
+    finished : bool
+        Whether the equations were finished; not if the run was cut short.
+    validation : str
+        How the validation errors were had, see `ieql.doubts.VALIDATIONS`.
+    outliers : tuple of tuples of int
+        For each output the rows that were left out of its fit, of `n_data_rows` in all; empty if
+        there are none.
+    disagreements : tuple of str or None
+        For each output a sentence if its training and validation error do not agree.
     """
 
     names: tuple[str, ...]
@@ -54,6 +64,15 @@ class Findings:
     stop_reason: str
     interrupted: bool
     evidence: Evidence | None
+    finished: bool = True
+    validation: str = HELD_OUT
+    outliers: tuple[tuple[int, ...], ...] = ()
+    n_data_rows: int = 0
+    disagreements: tuple[str | None, ...] = ()
+
+    def outliers_of(self, output: int) -> tuple[int, ...]:
+        """Rows that were left out of the fit of one output."""
+        return self.outliers[output] if self.outliers else ()
 
     def selected_expression(self) -> Expression:
         """The selected equations of all outputs as one graph, with shared units shared."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ieql.doubts import HELD_OUT
 from ieql.errors import IeqlError, nearest
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
@@ -200,6 +201,11 @@ class ReportMethods:
             stop_reason=model.stop_reason_,
             interrupted=model.interrupted_,
             evidence=getattr(model, "evidence_", None),
+            finished=getattr(model, "finished_", True),
+            validation=getattr(model, "validation_", HELD_OUT),
+            outliers=tuple(tuple(rows) for rows in getattr(model, "outliers_", [])),
+            n_data_rows=getattr(model, "_n_data_rows", 0),
+            disagreements=tuple(model._disagreement(k) for k in range(len(model.fronts_))),
         )
 
     def _checked_output(self, output: int) -> int:
@@ -225,7 +231,9 @@ class ReportMethods:
                 raise IeqlError(
                     "This model was loaded without the data of its fit; give X and y to plot."
                 )
-            return compare(expression, evidence.X, evidence.y[:, k], evidence.outside)
+            return compare(
+                expression, evidence.X, evidence.y[:, k], evidence.outside, evidence.outlier(k)
+            )
         table = self._table(X)
         targets = check_array(y, ensure_2d=False, dtype=np.float64)
         targets = targets.reshape(len(targets), -1)

@@ -83,7 +83,7 @@ class _Drawing:
             path += f"M{left:.1f} {y:.1f}H{right:.1f}"
         return (
             f'<path class="live" style="stroke-width:{1.0 + 2.6 * c.strength:.1f}" d="{path}">'
-            f"<title>weight {number(c.weight)}</title></path>"
+            f"<title>weight {number(c.weight, None)}</title></path>"
         )
 
     def _prohibited(self, a: int, b: int) -> str:

@@ -9,12 +9,14 @@ import re
 from importlib import resources
 from typing import Any
 
+from ieql.doubts import validation_sentence
 from ieql.export.mathml import mathml_name
 from ieql.report.diagram import diagram
 from ieql.report.drawings import pareto_drawing
 from ieql.report.equation_part import Budget, equation_part
 from ieql.report.findings import Findings
 from ieql.report.network_drawing import network_drawing
+from ieql.report.outlier_part import doubts, outlier_part
 from ieql.report.views import frequencies
 from ieql.report.words import input_rules, number, preset_name, prohibitions, unit_name
 
@@ -50,6 +52,7 @@ def page(findings: Findings) -> str:
         joint=_joint(findings),
         criterion=findings.criterion,
         criterion_words=CRITERIA.get(findings.criterion, ""),
+        validation=validation_sentence(findings.validation),
         prior=_prior(findings),
         units=_units(findings),
         data=_data(findings),
@@ -99,6 +102,8 @@ def _outputs(findings: Findings) -> list[dict[str, Any]]:
                 "pareto": _markup(pareto_drawing(front, findings.selected[k], name, keys)),
                 "equations": equations,
                 "selected": findings.selected[k],
+                "doubts": doubts(findings, k),
+                "outliers": outlier_part(findings, k),
                 "has_extrapolation": any(e["rmse_extrapolation"] is not None for e in equations),
             }
         )
@@ -177,7 +182,8 @@ def _data(findings: Findings) -> dict[str, Any]:
         "evidence": evidence,
         "left_out": max(0, len(findings.names) - MAX_COLUMNS),
         "declared": findings.domain_is_declared,
-        "n_sample": 0 if evidence is None else int((~evidence.outside).sum()),
+        "n_sample": 0 if evidence is None else evidence.n_sampled,
+        "n_outliers": len({row for rows in findings.outliers for row in rows}),
     }
 
 
@@ -194,6 +200,7 @@ def _run(findings: Findings) -> dict[str, Any]:
         "n_trainings": findings.n_trainings,
         "stop_reason": findings.stop_reason,
         "interrupted": findings.interrupted,
+        "finished": findings.finished,
         "versions": {} if evidence is None else dict(evidence.versions),
     }
 

@@ -126,6 +126,26 @@ class Plot:
         if path:
             self.parts.append(f'<path class="{kind}" d="{path}"/>')
 
+    def crosses(self, x: Array, y: Array, kind: str) -> None:
+        """Crosses as one path."""
+        places = zip(self.x(x).tolist(), self.y(y).tolist(), strict=True)
+        path = "".join(f"M{_short(a - 3)} {_short(b - 3)}l6 6m0-6l-6 6" for a, b in places)
+        if path:
+            self.parts.append(f'<path class="{kind}" d="{path}"/>')
+
+    def arrows(self, x: Array, y: Array, sides: Array, kind: str) -> None:
+        """Triangles with their tips at the points; `sides` (points, 2) is where they point to."""
+        path = ""
+        tips = zip(self.x(x).tolist(), self.y(y).tolist(), sides.tolist(), strict=True)
+        for a, b, (right, up) in tips:
+            length = math.hypot(right, up)
+            dx, dy = 8 * right / length, -8 * up / length  # the picture's y goes down
+            path += f"M{_short(a)} {_short(b)}"
+            path += f"L{_short(a - dx - dy / 2)} {_short(b - dy + dx / 2)}"
+            path += f"L{_short(a - dx + dy / 2)} {_short(b - dy - dx / 2)}Z"
+        if path:
+            self.parts.append(f'<path class="{kind}" d="{path}"/>')
+
     def line(self, x: Array, y: Array, kind: str = "curve") -> None:
         """A line, broken where a value is not finite."""
         known = np.isfinite(x) & np.isfinite(y)

@@ -14,6 +14,7 @@ from ieql.selection import Candidate
 __all__ = [
     "Comparison",
     "Slice",
+    "at_the_border",
     "compare",
     "frequencies",
     "histogram",
@@ -37,6 +38,8 @@ class Comparison:
     measured, predicted : arrays (rows,)
     outside : array of bool (rows,)
         Which rows are not data but labelled points outside of it.
+    outlier : array of bool (rows,)
+        Which rows are data that were left out of the fit.
     n_undefined : int
         Number of rows that were left out.
     """
@@ -45,7 +48,14 @@ class Comparison:
     measured: Array
     predicted: Array
     outside: Mask
+    outlier: Mask
     n_undefined: int
+
+    @property
+    def bulk(self) -> Mask:
+        """The rows that are data, outliers left out: what errors and scales go by."""
+        mask: Mask = ~(self.outside | self.outlier)
+        return mask
 
     @property
     def residual(self) -> Array:
@@ -55,29 +65,46 @@ class Comparison:
 
     @property
     def rmse(self) -> float:
-        """Of the rows that are data; NaN if there are none."""
-        r = self.residual[~self.outside]
+        """Of the rows that are data and no outliers; NaN if there are none."""
+        r = self.residual[self.bulk]
         return float(np.sqrt(np.mean(r**2))) if len(r) else float("nan")
 
     @property
     def r2(self) -> float:
-        """Explained part of the variance of the rows that are data; NaN where there is none."""
-        y = self.measured[~self.outside]
+        """Explained part of the variance of the same rows; NaN where there is none."""
+        y = self.measured[self.bulk]
         spread = float(np.sum((y - y.mean()) ** 2)) if len(y) else 0.0
         if spread == 0.0:
             return float("nan")
-        return 1.0 - float(np.sum(self.residual[~self.outside] ** 2)) / spread
+        return 1.0 - float(np.sum(self.residual[self.bulk] ** 2)) / spread
 
 
-def compare(expression: Expression, X: Array, y: Array, outside: Mask | None = None) -> Comparison:
+def compare(
+    expression: Expression,
+    X: Array,
+    y: Array,
+    outside: Mask | None = None,
+    outlier: Mask | None = None,
+) -> Comparison:
     """Compare an equation with one output to measurements."""
     predicted = expression.evaluate(X)[:, 0]
-    mask = np.zeros(len(X), dtype=bool) if outside is None else outside
+    none = np.zeros(len(X), dtype=bool)
     # What cannot be squared cannot be drawn either.
     defined = np.abs(predicted) < 1e150
     return Comparison(
-        X[defined], y[defined], predicted[defined], mask[defined], int((~defined).sum())
+        X[defined],
+        y[defined],
+        predicted[defined],
+        (none if outside is None else outside)[defined],
+        (none if outlier is None else outlier)[defined],
+        int((~defined).sum()),
     )
+
+
+def at_the_border(values: Array, low: float, high: float) -> tuple[Array, NDArray[np.int64]]:
+    """Values moved into a range, and for each the side on which it lay: -1, 1, or 0 inside."""
+    sides = (values > high).astype(np.int64) - (values < low).astype(np.int64)
+    return np.clip(values, low, high), sides
 
 
 def histogram(residual: Array) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ieql.export.numbers import decimal_text, exact
 from ieql.prior import PRESETS, Prior
 
 __all__ = [
@@ -80,11 +81,14 @@ def input_rules(prior: Prior) -> list[str]:
     return sentences
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number rounded for the eye, with a true minus and powers of ten written as such."""
+def number(value: float, digits: int | None = 4) -> str:
+    """A number for the eye, with a true minus and powers of ten written as such.
+
+    Rounded to so many digits; None leaves it all that it has, as constants of an equation need.
+    """
     if not math.isfinite(value):
         return "–" if math.isnan(value) else ("−∞" if value < 0 else "∞")
-    text = f"{value:.{digits}g}"
+    text = decimal_text(value, digits)
     if "e+" in text and abs(value) < 999_999.5:
         text = f"{float(text):.0f}"  # 24680 rather than 2.468·10⁴
     mantissa, _, exponent = text.partition("e")
@@ -97,21 +101,22 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def uncertain(value: float, error: float | None) -> str:
-    """A constant with its standard error, both to the error's second digit.
+    """A constant as it is in the equation, with its standard error to two digits.
 
-    >>> uncertain(0.0082685312, 0.0000012)
+    >>> uncertain(0.0082685, 0.0000012)
     '0.0082685 ± 0.0000012'
     """
     if error is None or not math.isfinite(error) or error < 0:
-        return number(value, 6)
+        return number(value, None)
     if error < 1e-13 * abs(value) or error < 1e-290:
-        return f"{number(value, 8)} ± {number(error, 2)}"  # more digits than a float has
+        return f"{number(value, None)} ± {number(error, 2)}"  # more digits than a float has
     size = math.floor(math.log10(max(abs(value), error)))
     place = math.floor(math.log10(error)) - 1
-    if -5 <= size < 6 and place >= -10:
-        decimals = max(0, -place)
-        return f"{value:.{decimals}f} ± {error:.{decimals}f}".replace("-", "−")
-    decimals = max(0, size - place)
-    scale = 10.0**-size
-    inner = f"{value * scale:.{decimals}f} ± {error * scale:.{decimals}f}".replace("-", "−")
-    return f"({inner})·10{str(size).translate(SUPERSCRIPTS)}"
+    power = 0 if -5 <= size < 6 and place >= -10 else size
+    constant = exact(value).scaleb(-power)
+    decimals = max(0, power - place)
+    # The constant keeps all its digits, and zeros up to the last digit of its error.
+    digits = max(decimals, -int(constant.as_tuple().exponent))
+    spread = exact(error).scaleb(-power)
+    inner = f"{constant:.{digits}f} ± {spread:.{decimals}f}".replace("-", "−")
+    return inner if power == 0 else f"({inner})·10{str(power).translate(SUPERSCRIPTS)}"

@@ -20,6 +20,7 @@ from ieql.selection import Candidate
 from ieql.training.archive import Archive
 from ieql.training.bank import make_bank
 from ieql.training.eliminate import State, drop_unneeded, fitted
+from ieql.training.pattern import has_pattern
 from ieql.training.powers import powers
 from ieql.training.reshape import loosened, retyped, wrapped
 from ieql.training.screen import Screen
@@ -139,6 +140,7 @@ def looks_like_noise(
     """Whether the residuals of an equation hold nothing that a bank of units could explain.
 
     For pure noise the largest of M gains, in units of the mean squared error, is about 2 ln M / N.
+    And nothing that no unit is needed to see: `ieql.training.pattern`.
     """
     sample = task.train.draw(rows, rng)
     state = fitted(expression, sample, 10)
@@ -148,7 +150,10 @@ def looks_like_noise(
     screen = Screen(state, sample, bank, task.prior)
     largest = screen.largest_gain()
     chance = 2.0 * np.log(len(bank.values) * len(screen.masks)) / sample.n_rows
-    return bool(largest < 1.3 * chance * state.error)
+    if not largest < 1.3 * chance * state.error:
+        return False
+    residual = task.train.y - state.program.evaluate(task.train.XT)
+    return not has_pattern(task.train, residual)
 
 
 def _children(

@@ -1,0 +1,124 @@
+"""What a user should know before trusting an equation and its errors, in one sentence each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+__all__ = [
+    "CROSS_FITTING",
+    "HELD_OUT",
+    "VALIDATIONS",
+    "disagreement_sentence",
+    "outlier_sentence",
+    "validation_sentence",
+]
+
+HELD_OUT, CROSS_FITTING = "held-out rows", "cross-fitting"
+VALIDATIONS = {
+    HELD_OUT: "Validation error: on rows kept back that did not fit the constants; they take part "
+    "in choosing the equation.",
+    CROSS_FITTING: "Validation error: each tenth of the rows is predicted with constants fitted to "
+    "the other nine tenths; for the choice of the structure, in which all rows took part, a little "
+    "is added.",
+}
+"""How the validation error of a fit was had, and what that means."""
+LISTED = 10
+"""Rows that a sentence names; the report lists more."""
+CHANCE = 1e-4
+"""Probability below which a difference of two errors is no longer put down to chance."""
+
+
+def validation_sentence(validation: str) -> str:
+    """What the validation error is: `validation` is one of `VALIDATIONS`."""
+    return VALIDATIONS[validation]
+
+
+def outlier_sentence(
+    rows: Sequence[int], n_rows: int, target: str | None = None, listed: int = LISTED
+) -> str:
+    """Which rows were left out of a fit.
+
+    Parameters
+    ----------
+    rows : sequence of int
+        Their positions in the data, from 0 on; named are data rows, counted from 1 on.
+    n_rows : int
+        Number of all rows.
+    target : str, optional
+        Whose equation it is, where there are several.
+    listed : int
+        How many are named, at most.
+
+    Examples
+    --------
+    >>> outlier_sentence([16], 5040)
+    '1 of 5,040 rows stands far off from the equation and was left out of the fit: data row 17.'
+    """
+    one = len(rows) == 1
+    named = [str(row + 1) for row in rows[:listed]]
+    more = f" and {len(rows) - listed:,} more" if len(rows) > listed else ""
+    equation = "the equation" if target is None else f"the equation of {target!r}"
+    return (
+        f"{len(rows):,} of {n_rows:,} rows {'stands' if one else 'stand'} far off from {equation} "
+        f"and {'was' if one else 'were'} left out of the fit: data row{'' if one else 's'} "
+        f"{', '.join(named)}{more}."
+    )
+
+
+def disagreement_sentence(
+    rmse_train: float,
+    rmse_validation: float,
+    n_train: int,
+    n_validation: int,
+    *,
+    validation: str = HELD_OUT,
+    floor: float = 0.0,
+    target: str | None = None,
+) -> str | None:
+    """A sentence if training and validation error differ by more than chance, else None.
+
+    The F test of the two mean squared errors, either way. Where each row was predicted by
+    constants fitted to others, the validation error lies above the training error by nature, and
+    only one far above it counts.
+
+    Parameters
+    ----------
+    rmse_train, rmse_validation : float
+        Root mean squared errors of one equation.
+    n_train, n_validation : int
+        Number of rows behind each of them.
+    validation : str
+        One of `VALIDATIONS`.
+    floor : float
+        Errors below this one are taken for it: nobody minds them, however much they differ.
+    target : str, optional
+        Whose equation it is, where there are several.
+    """
+    equation = "the selected equation" + ("" if target is None else f" of {target!r}")
+    train, valid = max(rmse_train, floor), max(rmse_validation, floor)
+    if not (0.0 < train < math.inf and 0.0 < valid < math.inf) or min(n_train, n_validation) < 1:
+        return None
+    above = _is_no_chance(valid / train, n_validation, n_train)
+    if validation == CROSS_FITTING:
+        if not above:
+            return None
+        return (
+            f"The validation error ({rmse_validation:.3g}) of {equation} lies above its "
+            f"training error ({rmse_train:.3g}) by more than chance: the equation depends on "
+            "single rows; look at the residuals in the report, or take a simpler equation."
+        )
+    if not above and not _is_no_chance(train / valid, n_train, n_validation):
+        return None
+    return (
+        f"The training error ({rmse_train:.3g}) and the validation error ({rmse_validation:.3g}) "
+        f"of {equation} differ by more than chance: a few rows may dominate one of "
+        "them; look at the residuals in the report."
+    )
+
+
+def _is_no_chance(ratio: float, n_above: int, n_below: int) -> bool:
+    """Whether one root mean squared error is larger than another one by more than chance."""
+    from scipy.special import fdtrc
+
+    return bool(fdtrc(n_above, n_below, min(ratio, 1e100) ** 2) < CHANCE)
