@@ -215,3 +215,14 @@ def test_nothing_that_is_proved_is_violated_anywhere(expression, ends):
     if proof.proved:
         assert not violated(expression, X).any()
         assert proof.low <= proof.high
+
+
+def test_a_domain_as_wide_as_the_floats_does_no_harm():
+    box = [(-1e308, 1e308)] * 2
+    assert proof_of("cos(x0) + 1e-9*x1", *box).proved is True
+    assert proof_of("1/(cos(x0) + 1.5)", *box).proved is True
+    assert proof_of("log(x0 - x1)", *box).proved is False
+
+
+def test_a_constant_argument_is_no_reason_for_doubt():
+    assert proof_of("x0/2 + 1/3 + log(2)", (-1, 1)).proved is True

@@ -288,3 +288,41 @@ def test_a_wave_stays_one_where_the_data_ask_for_it_or_the_prior_prefers_it():
     assert finished(wave, noisy, domain()).expression.unit_counts() == {"square": 1}
     cheap = Prior(costs={"cos": 1, "square": 3})
     assert finished(wave, noisy, domain(), cheap).expression.unit_counts() == {"cos": 1}
+
+
+# --- safety --------------------------------------------------------------------------------------
+
+
+def corners_and(points):
+    """Points of [-1, 1]² with its corners."""
+    ends = np.array([[-1.0, -1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0]])
+    return np.concatenate([ends, points], axis=1)
+
+
+def test_a_pole_between_all_points_is_refuted_and_the_form_not_taken():
+    """A hole the size of a needle, seen by no row and no point of the domain."""
+    hole = "0.01/((x - 0.3)**2 + (y - 0.2)**2 - 0.0001) + x"
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (2, 2000))
+    points = points[:, np.hypot(points[0] - 0.3, points[1] - 0.2) > 0.15]
+    e = Expression.parse(hole, NAMES)
+    train = Sample(points[:, :300], e.evaluate(points[:, :300].T)[:, 0], np.ones(300))
+    assert finished(hole, train, corners_and(points[:, 300:])) is None
+
+
+def test_what_is_proved_and_how_far_it_goes_is_told():
+    rng = np.random.default_rng(0)
+    XT = rng.uniform(-1, 1, (2, 300))
+    train = Sample(XT, 1.0 / (XT[0] + 1.5), np.ones(300))
+    found = finished("1/(x + 1.5)", train, corners_and(XT))
+    assert found.proved is True
+    assert found.excess == pytest.approx(0.5, abs=0.05)
+    wide = 1.49 * corners_and(XT)
+    assert finished("1/(x + 1.5)", train, wide).excess > 50
+
+
+def test_late_equations_are_proved_with_little_work():
+    rng = np.random.default_rng(0)
+    XT = rng.uniform(-1, 1, (2, 300))
+    train = Sample(XT, 1.0 / (XT[0] + 1.5), np.ones(300))
+    assert finished("1/(x + 1.5)", train, corners_and(XT), is_late=lambda: True).proved is True

@@ -43,6 +43,9 @@ def test_gauge_moves_scales_out_of_units(given_text, gauged):
         ("3*(x + 2)**2 - 12*x", "3*x**2 + 12"),
         ("(x + 2)*(y + 3) - 3*x - 2*y", "x*y + 6"),
         ("identity(2*x + 1)", "2*x + 1"),
+        ("3*log(sqrt(x))", "1.5*log(x)"),
+        ("log(x/y**2)", "log(x) - 2*log(y)"),
+        ("log(2*x*y)", "log(2*x*y)"),  # two logarithms would not be shorter
     ],
 )
 def test_identities(given_text, simple):

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.branching import Budget, descend, draw, positive_bound
-from ieql.equations.expression import Expression, Sum
-from ieql.equations.intervals import LARGEST, Enclosure
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.equations.intervals import Enclosure
 from ieql.units import Interval
 
 __all__ = ["LITTLE_WORK", "WORK", "Condition", "Proof", "conditions", "prove", "violated"]
@@ -31,6 +31,8 @@ WORK = 2_500_000
 """Work of a proof (`Budget`): about half a second ..."""
 LITTLE_WORK = 30_000
 """... and that of one for which there is no time."""
+FINITE = 1e300
+"""An output that is proved to stay below this one is finite, whatever is rounded."""
 TOUCHING = 1e-10
 """A distance below this part of its usual value, if it cannot be bounded, touches zero."""
 BEYOND = 3.0
@@ -94,12 +96,17 @@ def conditions(expression: Expression, bounds: Interval | None = None) -> list[C
     """All that must hold everywhere in the domain, in topological order, the output last."""
     found = []
     for k, node in enumerate(expression.nodes):
-        for a in node.unit.singular:
-            closed = node.unit.name == "sqrt"
+        closed = node.unit.name == "sqrt"
+        for a in _singular(node):
             found += _distances(node.args[a], node.unit.domains[a], closed, (k, a))
     for output in expression.outputs:
-        found += _distances(output, bounds or (-LARGEST, LARGEST), True, None)
+        found += _distances(output, bounds or (-FINITE, FINITE), True, None)
     return found
+
+
+def _singular(node: Node) -> list[int]:
+    """Arguments that may leave their domain; a constant does not, or the value is not finite."""
+    return [a for a in node.unit.singular if not node.args[a].is_constant]
 
 
 def _distances(
@@ -122,7 +129,7 @@ def violated(expression: Expression, X: Array, bounds: Interval | None = None) -
     if bounds is not None:
         bad |= ((value < bounds[0]) | (value > bounds[1])).any(axis=1)
     for node, args in zip(expression.nodes, expression.arguments(X), strict=True):
-        for a in node.unit.singular:
+        for a in _singular(node):
             low, high = node.unit.domains[a]
             z = args[a]
             above = low <= z if node.unit.name == "sqrt" else low < z
@@ -138,6 +145,7 @@ def prove(
     seconds: float = 1.0,
     work: float = WORK,
     is_late: Callable[[], bool] | None = None,
+    extremes: bool = True,
 ) -> Proof:
     """Decide whether an equation is safe in the whole closed box.
 
@@ -157,11 +165,15 @@ def prove(
         How much is bounded at most; see `ieql.equations.branching.Budget`.
     is_late : callable, optional
         Asked between the boxes: once it says yes, the search is given up.
+    extremes : bool
+        Look also for how far the output goes.
     """
     ends = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
     hunt = _Hunt(expression, *ends, bounds, Budget.of(work, seconds, is_late))
     with np.errstate(all="ignore"):
         is_open = hunt.run()
+        if extremes and hunt.point is None:
+            hunt.look_far()
     proved = False if hunt.point is not None else None if is_open else True
     return Proof(proved, hunt.point, hunt.low, hunt.high, hunt.budget.boxes)
 
@@ -199,11 +211,12 @@ class _Hunt:
                 low, high = condition.reached(max(distance, 0.0))
                 before = self.known.get(condition.argument, (-math.inf, math.inf))
                 self.known[condition.argument] = max(low, before[0]), min(high, before[1])
-        self._look_far()
         return is_open
 
     def is_refuted_at(self, X: Array) -> bool:
         """Whether a row is a counterexample; the range of the output is noted, too."""
+        # In a domain as wide as the floats a step may overflow.
+        X = X[np.all((self.lower <= X) & (self.upper >= X), axis=1)]
         bad = violated(self.expression, X, self.bounds)
         if bad.any():
             self.point = X[int(np.argmax(bad))]
@@ -253,7 +266,7 @@ class _Hunt:
             self.point = touching[0]
         return distance
 
-    def _look_far(self) -> None:
+    def look_far(self) -> None:
         """Follow the output to its extremes if it may go much further than where it was met."""
         reach = BEYOND * (self.high - self.low)
         for output in self.expression.outputs:

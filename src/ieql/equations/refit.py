@@ -101,7 +101,7 @@ def finish(
             if proof is None:
                 continue
             # Who asks for all digits is to be as safe as who does not.
-            same = e == precise or _sound(precise, domain, prior, bounds, is_late) is not None
+            same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
             errors = standard_errors(e, part)
             return Equation(e, *errors, precise if same else e, proof.proved, far)
@@ -164,6 +164,7 @@ def _sound(
     prior: Prior,
     bounds: tuple[float, float] | None,
     is_late: Callable[[], bool],
+    extremes: bool = True,
 ) -> Proof | None:
     """What is known of an equation's safety in the domain; None if it is not safe or permitted.
 
@@ -174,7 +175,12 @@ def _sound(
     ends = domain.min(axis=1), domain.max(axis=1)
     late = is_late()
     proof = prove(
-        e, *ends, bounds, work=LITTLE_WORK if late else WORK, is_late=None if late else is_late
+        e,
+        *ends,
+        bounds,
+        work=LITTLE_WORK if late else WORK,
+        is_late=None if late else is_late,
+        extremes=extremes and not late,
     )
     if proof.proved is False:
         return None

@@ -175,7 +175,7 @@ def _parabola(
 
 def _rewritings(expression: Expression) -> Iterator[Expression]:
     # Factors are collected before anything is multiplied out, which hides that they are equal.
-    for rule in (_inverse, _same_arguments, _collect, _collect_grouped, _expand):
+    for rule in (_inverse, _same_arguments, _collect, _collect_grouped, _logarithms, _expand):
         for k in range(len(expression.nodes)):
             rewritten = _rewrite(expression, k, rule)
             if rewritten is not None:
@@ -272,9 +272,23 @@ def _collected(
     unit = expression.nodes[k].unit
     if unit.name not in PRODUCTS:
         return None
+    found = _factors(builder, list(zip(args, PRODUCTS[unit.name], strict=True)))
+    if found is None:
+        return None
+    powers, coefficient = found
+    above = _product(builder, {s: p for s, p in powers.items() if p > 0}, grouped)
+    below = _product(builder, {s: -p for s, p in powers.items() if p < 0}, grouped)
+    if above is None or below is None:
+        return None
+    return builder.apply(UNITS["div"], above, below).scaled(coefficient)
+
+
+def _factors(
+    builder: Builder, stack: list[tuple[Sum, float]]
+) -> tuple[dict[Sum, float], float] | None:
+    """Take a product of powers apart: each factor with its exponent, and the coefficient."""
     powers: dict[Sum, float] = {}
     coefficient = 1.0
-    stack = list(zip(args, PRODUCTS[unit.name], strict=True))
     for _ in range(MOST_FACTORS):
         if not stack:
             break
@@ -298,13 +312,20 @@ def _collected(
         else:
             s = s._replace(weights=(1.0, *s.weights[1:]))
             powers[s] = powers.get(s, 0.0) + p
-    if stack or not math.isfinite(coefficient):
+    return None if stack or not math.isfinite(coefficient) else (powers, coefficient)
+
+
+def _logarithms(
+    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
+) -> Sum | None:
+    """Write the logarithm of a product as a sum: log(x/y²) = log(x) - 2·log(y)."""
+    if expression.nodes[k].unit.name != "log":
         return None
-    above = _product(builder, {s: p for s, p in powers.items() if p > 0}, grouped)
-    below = _product(builder, {s: -p for s, p in powers.items() if p < 0}, grouped)
-    if above is None or below is None:
+    found = _factors(builder, [(args[0], 1.0)])
+    if found is None or found[1] <= 0.0:
         return None
-    return builder.apply(UNITS["div"], above, below).scaled(coefficient)
+    logs = [builder.apply(UNITS["log"], s).scaled(p) for s, p in reversed(found[0].items())]
+    return Sum.total([Sum(math.log(found[1])), *logs])
 
 
 def _product(builder: Builder, powers: dict[Sum, float], grouped: bool) -> Sum | None:
