@@ -173,7 +173,7 @@ class StandIn:
             self.equations_ = self.equations_.drop(columns="output")
 
     def _doubts(self):
-        return list(self.doubts)
+        return [(UserWarning, sentence) for sentence in self.doubts]
 
     @property
     def fronts_(self):

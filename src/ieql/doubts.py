@@ -28,6 +28,9 @@ LISTED = 10
 CHANCE = 1e-4
 """Probability below which a difference of two errors is no longer put down to chance."""
 
+FAR_ABOVE = 2.5
+"""How many times the training error a cross-fitted one must be to be worth a sentence."""
+
 
 def validation_sentence(validation: str) -> str:
     """What the validation error is: `validation` is one of `VALIDATIONS`."""
@@ -101,7 +104,7 @@ def disagreement_sentence(
         return None
     above = _is_no_chance(valid / train, n_validation, n_train)
     if validation == CROSS_FITTING:
-        if not above:
+        if not above or valid < FAR_ABOVE * train:
             return None
         return (
             f"The validation error ({rmse_validation:.3g}) of {equation} lies above its "
