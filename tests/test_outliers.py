@@ -48,7 +48,9 @@ def test_noise_that_grows_has_no_outliers():
 def test_counts_and_classes_have_no_outliers():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1, 500)
-    assert not stand_far_off(x[None], (rng.random(500) < 0.03).astype(float), GROSS).any()
+    y = (rng.random(500) < 0.03).astype(float)
+    assert not stand_far_off(x[None], y, GROSS).any()
+    assert not stand_far_off(x[None], y - 0.03 * x, measured=y).any()
 
 
 def test_many_rows_that_stand_off_are_no_outliers():
@@ -64,3 +66,12 @@ def test_a_handful_of_rows_is_not_judged():
 def test_of_very_many_rows_those_farthest_off_are_looked_at():
     XT, y, bad = spiked(n=60_000, share=0.001)
     np.testing.assert_array_equal(stand_far_off(XT, y, GROSS), bad)
+
+
+def test_an_equation_that_is_not_quite_right_has_no_outliers():
+    """A straight line through 1/x is far off at its steep end, like the rows beside it."""
+    x = np.random.default_rng(0).uniform(0.05, 1, 300)
+    residual = 1 / x - np.polyval(np.polyfit(x, 1 / x, 3), x)
+    assert not stand_far_off(x[None], residual, measured=1 / x).any()
+    residual[5] += 200.0
+    assert np.flatnonzero(stand_far_off(x[None], residual, measured=1 / x)).tolist() == [5]

@@ -47,6 +47,7 @@ def model():
 # --- scikit-learn --------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::ieql.errors.DisagreementWarning")  # of a handful of rows
 @parametrize_with_checks([IEQLRegressor(max_trainings=2, n_jobs=1)])
 def test_scikit_learns_own_checks(estimator, check):
     """All of them: none is skipped, none is expected to fail."""

@@ -273,3 +273,10 @@ def test_the_error_a_search_goes_by_counts_what_is_known_outside():
     outside = Candidate(expression, 1.0, 1, 0.3, 0.3, rmse_extrapolation=0.4)
     assert inside.error == 0.3
     assert outside.error == pytest.approx(0.5 / 2**0.5)
+
+
+def test_an_equation_that_does_not_predict_its_own_rows_is_not_selected():
+    """All rows fit the constants; one of two equations owes its small error to single rows."""
+    honest = Candidate(None, 2.0, 2, 1.0, 1.1)
+    bent = Candidate(None, 3.0, 3, 0.6, 8.0)
+    assert select([honest, bent], "MDL", n_rows=(40, 0)) == 0

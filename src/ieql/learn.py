@@ -192,7 +192,7 @@ class Target:
         residual = self.rows.y - e.evaluate(self.rows.XT.T)[:, 0]
         used = [i for i, name in enumerate(e.names) if name in e.inputs_used]
         places = self.rows.XT[used] if used else self.rows.XT
-        return stand_far_off(places, residual, floor=_floor(self.rows))
+        return stand_far_off(places, residual, floor=_floor(self.rows), measured=self.rows.y)
 
 
 def learn(
@@ -401,10 +401,8 @@ def _reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
 
 
 def _floor(rows: Sample) -> float:
-    """Residuals below this are rounding; zero where the target takes few values."""
-    is_discrete = len(np.unique(rows.y)) < len(rows) / 3
-    spread = float(np.subtract(*np.quantile(rows.y, [0.75, 0.25])))
-    return 0.0 if is_discrete else ROUNDING * spread
+    """Residuals below this are rounding."""
+    return ROUNDING * float(np.subtract(*np.quantile(rows.y, [0.75, 0.25])))
 
 
 def _sample(X: Array, y: Array, weight: Array) -> Sample:

@@ -29,7 +29,13 @@ LARGEST_SHARE = 0.15
 """If more rows than this stand off, they are not outliers but something to be learned."""
 
 
-def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: float = 0.0) -> Mask:
+def stand_far_off(
+    XT: Floats,
+    value: Floats,
+    times: float = RESIDUAL,
+    floor: float = 0.0,
+    measured: Floats | None = None,
+) -> Mask:
     """Which rows differ from the median of their neighbours by many times the usual spread.
 
     The spread is that of the neighbours (by quartiles, so that other outliers among them do not
@@ -45,6 +51,10 @@ def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: flo
         How many spreads count as far.
     floor : float
         Differences below this are rounding.
+    measured : array (rows,), optional
+        If the values are residuals, the measured values: a residual is far only if it exceeds
+        their spread among the neighbours, too. Where the law is steep an equation that is not quite
+        right has large residuals, and they are no outliers.
     """
     n = len(value)
     none = np.zeros(n, dtype=bool)
@@ -68,29 +78,33 @@ def stand_far_off(XT: Floats, value: Floats, times: float = RESIDUAL, floor: flo
         neighbours = known[~far[known]]
         near = neighbours[cKDTree(places[neighbours]).query(places[asked], k=NEIGHBOURS + 1)[1]]
         found = none.copy()
-        found[asked] = _is_far(value, asked, near, times, floor)
+        # A row is no neighbour of its own: the last one takes its place.
+        near = np.where(near == asked[:, None], near[:, -1:], near)[:, :NEIGHBOURS]
+        spread = _quartiles((value if measured is None else measured)[near])[1]
+        if np.median(spread) <= 0.0:
+            return none  # most rows are equal to their neighbours: counts, classes, steps
+        least = np.full(len(asked), floor) if measured is None else np.maximum(spread, floor)
+        found[asked] = _is_far(value[asked], value[near], times, least)
         if np.array_equal(found, far):
             break
         far = found
     return far if far.mean() <= LARGEST_SHARE else none
 
 
-def _is_far(
-    value: Floats, asked: NDArray[np.intp], near: NDArray[np.intp], times: float, floor: float
-) -> Mask:
-    """Which of the rows asked for are far from the median of those near them."""
-    # A row is no neighbour of its own: the last one takes its place.
-    near = np.where(near == asked[:, None], near[:, -1:], near)[:, :NEIGHBOURS]
-    others = np.sort(value[near], axis=1)
+def _is_far(value: Floats, near: Floats, times: float, least: Floats) -> Mask:
+    """Which values are far from the median of those near them."""
+    middle, spread = _quartiles(near)
+    usual = np.maximum(spread, np.median(spread))
+    return np.asarray(np.abs(value - middle) > np.maximum(times * usual, least))
+
+
+def _quartiles(values: Floats) -> tuple[Floats, Floats]:
+    """Median of each row, and its spread by the distance of the quartiles."""
+    others = np.sort(values, axis=1)
     low, middle, high = (
         (others[:, k - 1] + others[:, k]) / 2 for k in (NEIGHBOURS * np.array([1, 2, 3])) // 4
     )
-    spread = (high - low) / 1.349
-    usual = float(np.median(spread))
-    if usual <= 0.0 and floor <= 0.0:
-        return np.zeros(len(asked), dtype=bool)  # counts, classes, steps: most rows are equal
-    distance = np.abs(value[asked] - middle)
-    return np.asarray(distance > np.maximum(times * np.maximum(spread, usual), floor))
+    return middle, (high - low) / 1.349
 
 
 def _places(XT: Floats, value: Floats) -> Floats:

@@ -27,6 +27,8 @@ TOO_FAR = 100.0
 """An equation that goes so many ranges of y away from the measured values is flagged, ..."""
 FAR_COST = 20.0
 """... and its description length rises by so much: ten nats, the evidence of e¹⁰ to 1."""
+CROSS_FITTED = 0.1
+"""Share of the rows that counts with the cross-fitted error where no row was kept back."""
 ROUNDING = 1e-10
 """Errors below this part of the mean predictor's are rounding."""
 
@@ -260,7 +262,9 @@ def scores(
         Complexity of the most complex equation of the experiment. The paper normalises over all
         equations that were found; where `candidates` are only the front, this keeps the scale.
     n_rows : (int, int), optional
-        Number of training and of validation rows, for MDL.
+        Number of training and of validation rows, for MDL. Where none was kept back, because all
+        rows predict each other, a tenth of them counts with that error: an equation that fits its
+        rows but does not predict them has a high price.
     literal : bool
         Follow the paper to the letter: neither leave out nor clip before normalising.
     """
@@ -292,8 +296,10 @@ def scores(
 def _description_lengths(
     candidates: Sequence[Candidate], n_rows: tuple[int, int], mean_error: float
 ) -> NDArray[np.float64]:
-    n_train, n_validation = n_rows
+    n_train, n_validation = map(float, n_rows)
     n = n_train + n_validation
+    if n_validation == 0:
+        n_train, n_validation = (1.0 - CROSS_FITTED) * n, CROSS_FITTED * n
     train = np.array([c.rmse_train for c in candidates])
     validation = np.array([c.rmse_validation for c in candidates])
     with np.errstate(over="ignore"):
