@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from ieql.data import Dataset, Scaling
 from ieql.doubts import CROSS_FITTING, HELD_OUT
@@ -281,6 +280,9 @@ def _learned(
 
 def seed_of(random_state: Any) -> int:
     """The seed of everything that is drawn in a fit with this random state."""
+    # Not at the top: a worker process that finishes equations would load it for seconds.
+    from sklearn.utils import check_random_state
+
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 

@@ -206,7 +206,8 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         y : array (rows,) or (rows, outputs)
             One equation is learned per output.
         sample_weight : array (rows,), optional
-            How many rows each row stands for.
+            If all are whole numbers, how many rows each row stands for; else how precise each row
+            is (1/σ², in any unit: only their ratios matter).
         X_extrapolation, y_extrapolation : optional
             Labelled points outside the data, for the criterion V_int&ex.
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
@@ -115,7 +114,7 @@ class Information:
 
     def step(self) -> Array:
         """The Gauss-Newton step of the free constants."""
-        solved: Array = solve_triangular(self.factor, self.projected) / self.size
+        solved: Array = np.linalg.solve(self.factor, self.projected) / self.size
         return solved
 
     def prediction_errors(self, expression: Expression, XT: Array) -> Array:
@@ -124,13 +123,11 @@ class Information:
         NaN where the equation is undefined.
         """
         _, J = Program.of(expression).jacobian(XT, free=self.free)
-        spread = solve_triangular(
-            self.factor, J / self.size[:, None], trans="T", check_finite=False
-        )
+        spread = np.linalg.solve(self.factor.T, J / self.size[:, None])
         return np.asarray(np.sqrt(self.variance * np.sum(spread**2, axis=0)))
 
     def _inverse(self) -> Array:
-        inverse: Array = solve_triangular(self.factor, np.eye(len(self.free)))
+        inverse = np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
         return inverse / self.size[:, None]
 
 
