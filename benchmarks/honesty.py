@@ -107,7 +107,7 @@ def errors(
                     if out is not None:
                         out.write_text(json.dumps(done, indent=1))
                 ratios.append(done[key])
-            selected, best = np.array([r[:2] for r in ratios]).T
+            selected, best = np.nan_to_num([r[:2] for r in ratios], nan=np.inf).T
             kind = "pure noise" if noise is None else f"noise {noise:g} of the spread"
             print(
                 f"  {rows:5d} rows, {kind}: fresh over reported, median {np.median(selected):.2f} "
