@@ -19,13 +19,14 @@ from ieql.data import Dataset
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
-from ieql.learn import Target, prepare, seed_of
+from ieql.learn import seed_of
 from ieql.network import Network
 from ieql.parallel import in_parallel
 from ieql.prior import Prior
 from ieql.problems import Problem
 from ieql.selection import Candidate
 from ieql.sweep import one_thread
+from ieql.target import Target, prepare
 from ieql.training import gates, objective
 from ieql.training.paper import Model, PaperSettings, Trainer
 from ieql.training.task import Task

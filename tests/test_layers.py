@@ -56,7 +56,7 @@ ORDER: list[str | tuple[str, ...]] = [
     "console",
     "progress",
     # The inside of the regressor: how it learns and how it is stored.
-    ("checkpoint", "recorder", "learn", "model_file", "regressor"),
+    ("checkpoint", "recorder", "target", "learn", "model_file", "regressor"),
     "resume",
     "__init__",  # gathers the public names, so only what is run from outside may import it
     "cli",

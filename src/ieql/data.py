@@ -18,7 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from ieql.errors import IeqlError, nearest
 from ieql.json_file import MAX_NAME
 from ieql.sample import Sample
-from ieql.table import MIN_ROWS, check_table, constant_columns, read_csv, split_target
+from ieql.table import (
+    MIN_ROWS,
+    check_table,
+    constant_columns,
+    plain_number,
+    read_csv,
+    split_target,
+)
 
 __all__ = [
     "MIN_ROWS",
@@ -224,7 +231,7 @@ def declared_inputs(spec: DomainSpec, names: Sequence[str]) -> list[str]:
 
 def _interval(name: str, pair: object) -> Pair:
     try:
-        low, high = (float(bound) for bound in pair)  # type: ignore[attr-defined]
+        low, high = (plain_number(bound) for bound in pair)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
         raise IeqlError(
             f"The domain of {name!r} must be a pair (low, high) of numbers, but it is {pair!r}."
