@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from ieql.equations.intervals import EPS, Bounds, Enclosure
 __all__ = ["Budget", "Descent", "descend", "draw", "positive_bound"]
 
 Array = NDArray[np.float64]
-SWEEP = 256
+SWEEP = 2048
 """Boxes that are bounded at once."""
 POINTS, CORNERS = 768, 256
 """Points and corners of a box among which descents start, ..."""
@@ -54,7 +55,7 @@ class Budget:
 
     def spend(self, f: Enclosure, boxes: int) -> None:
         """Note the work for so many boxes; a small number costs little less than some dozens."""
-        self.work -= (boxes + 30) * (len(f.nodes) + 1) * (len(f.inputs) + 3)
+        self.work -= (boxes + 30) * (len(f.nodes) + 2) * (len(f.inputs) + 3)
         self.boxes += boxes
 
     @property
@@ -147,30 +148,35 @@ def _middle(bounds: Bounds) -> Array:
 # --- branch and bound --------------------------------------------------------------------------
 
 
-@dataclass
 class _Boxes:
-    """Boxes that are not decided yet, with a lower bound for each."""
+    """Boxes that are not decided yet, in bundles; those with the least bounds come first."""
 
-    lower: Array
-    upper: Array
-    bound: Array
+    def __init__(self, lower: Array, upper: Array) -> None:
+        self.bundles: list[tuple[float, int, Array, Array]] = []
+        self.count = 0
+        self.add(lower, upper, np.zeros(lower.shape[1]))
 
-    def take(self, count: int) -> tuple[Array, Array]:
-        """Take out those with the least bounds."""
-        chosen = np.arange(len(self.bound))
-        if len(chosen) > count:
-            chosen = np.argpartition(self.bound, count)[:count]
-        taken = self.lower[:, chosen], self.upper[:, chosen]
-        self.lower = np.delete(self.lower, chosen, axis=1)
-        self.upper = np.delete(self.upper, chosen, axis=1)
-        self.bound = np.delete(self.bound, chosen)
-        return taken
+    def __len__(self) -> int:
+        return len(self.bundles)
+
+    def take(self, most: int) -> tuple[Array, Array]:
+        """Take bundles out until there are so many boxes, or a few more."""
+        lower, upper, n = [], [], 0
+        while self.bundles and n < most:
+            _, _, a, b = heappop(self.bundles)
+            lower.append(a)
+            upper.append(b)
+            n += a.shape[1]
+        return np.concatenate(lower, axis=1), np.concatenate(upper, axis=1)
 
     def add(self, lower: Array, upper: Array, bound: Array) -> None:
-        """Add some more."""
-        self.lower = np.concatenate([self.lower, lower], axis=1)
-        self.upper = np.concatenate([self.upper, upper], axis=1)
-        self.bound = np.concatenate([self.bound, bound])
+        """Add boxes, with a lower bound for each."""
+        order = np.argsort(bound, kind="stable")
+        for start in range(0, len(order), SWEEP):
+            part = order[start : start + SWEEP]
+            self.count += 1  # decides between equal bounds
+            entry = float(bound[part[0]]), self.count, lower[:, part], upper[:, part]
+            heappush(self.bundles, entry)
 
 
 @dataclass(frozen=True)
@@ -217,10 +223,10 @@ def positive_bound(
     """
     whole = lower[:, None], upper[:, None]
     slack = float(np.nan_to_num(ROUNDING * f.size(*whole), posinf=0.0)[0])
-    boxes = _Boxes(*whole, np.zeros(1))
+    boxes = _Boxes(*whole)
     least = np.inf
     is_first = True
-    while len(boxes.bound):
+    while len(boxes):
         swept = _sweep(f, *boxes.take(SWEEP), slack)
         budget.spend(f, len(swept.bound))
         done = swept.bound >= -slack if closed else swept.bound > 0.0
@@ -279,6 +285,9 @@ def _split(
     left, right = upper.copy(), lower.copy()
     left[axis, columns] = middle
     right[axis, columns] = middle
-    boxes.add(lower, left, bound)
-    boxes.add(right, upper, bound)
+    boxes.add(
+        np.concatenate([lower, right], axis=1),
+        np.concatenate([left, upper], axis=1),
+        np.concatenate([bound, bound]),
+    )
     return True

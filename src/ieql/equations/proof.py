@@ -27,7 +27,7 @@ from ieql.units import Interval
 __all__ = ["LITTLE_WORK", "WORK", "Condition", "Proof", "conditions", "prove", "violated"]
 
 Array = NDArray[np.float64]
-WORK = 2_500_000
+WORK = 8_000_000
 """Work of a proof (`Budget`): about half a second ..."""
 LITTLE_WORK = 30_000
 """... and that of one for which there is no time."""
