@@ -147,11 +147,13 @@ def fit_eqldiv(
     ]
     found = sorted(in_parallel(jobs, n_jobs), key=lambda item: item[0])
     candidates = [c for _, c in found if c is not None]
-    if not candidates:
-        mean = Expression.parse(repr(target.mean_errors["mean"]), problem.feature_names)
-        candidates = [_candidate(mean, target)]
+    level = float(np.average(target.train.y, weights=target.train.weight))
+    mean = _candidate(Expression.parse(repr(level), problem.feature_names), target)
+    errors = {"mean": level, "validation": mean.rmse_validation}
+    if target.extrapolation is not None:
+        errors["extrapolation"] = mean.rmse_extrapolation
     n_rows = len(target.train), len(target.validation)
-    return EqldivFit(candidates, target.mean_errors, n_rows)
+    return EqldivFit(candidates or [mean], errors, n_rows)
 
 
 def _target(problem: Problem, seed: int) -> Target:
@@ -328,8 +330,18 @@ def _without_identities(equation: Expression) -> Expression:
 
 
 def _candidate(equation: Expression, target: Target) -> Candidate:
+    """Its errors on the rows of the split: the networks are validated as they were trained."""
+    train, validation, extrapolation = (
+        math.nan if sample is None else sample.rmse(equation.evaluate(sample.XT.T)[:, 0])
+        for sample in (target.train, target.validation, target.extrapolation)
+    )
     return Candidate(
-        equation, equation.complexity(PRIOR), equation.n_parameters, *target.errors(equation)
+        equation,
+        equation.complexity(PRIOR),
+        equation.n_parameters,
+        train,
+        validation,
+        extrapolation,
     )
 
 
