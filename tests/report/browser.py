@@ -81,6 +81,20 @@ class Browser:
         pointer = {"type": "pointer", "id": "mouse", "actions": [move]}
         self._send("POST", "/actions", {"actions": [pointer]})
 
+    def leave(self) -> None:
+        """Take the pointer off whatever an earlier step left it on."""
+        move = {"type": "pointerMove", "duration": 0, "x": 0, "y": 0, "origin": "viewport"}
+        pointer = {"type": "pointer", "id": "mouse", "actions": [move]}
+        self._send("POST", "/actions", {"actions": [pointer]})
+
+    def until(self, script: str) -> bool:
+        """Wait, for some seconds at most, until a function's body gives true."""
+        for _ in range(50):
+            if self.run(script):
+                return True
+            time.sleep(0.1)
+        return False
+
     def _scroll(self, selector: str) -> None:
         self.run(
             "document.querySelector(arguments[0])"
