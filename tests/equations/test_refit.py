@@ -147,6 +147,18 @@ def test_polishing_must_not_cost_an_equation_its_safety():
     assert np.all(np.isfinite(equation.expression.evaluate(domain(low=0.0, high=1.0).T)))
 
 
+def test_no_equation_is_shown_with_all_digits_of_its_constants(monkeypatch):
+    """Where time was short, up to 139 constants of 14 digits had been shown."""
+    train = sample("3*x**2 + y", noise=0.1)
+    text = "2.9123456789012345*x**2 + 1.1234567890123456*y + 0.0123456789012345"
+    candidates = [finished(text, train, domain(), is_late=lambda: True)]
+    unsafe = Expression.parse("log(x - 100)", NAMES)  # as rounding may make an equation
+    monkeypatch.setattr("ieql.equations.refit.readable", lambda *_: unsafe)
+    candidates.append(finished(text, train, domain(), is_late=lambda: True))
+    for found in candidates:
+        assert max(len(repr(abs(c))) for c in found.expression.constants().tolist()) <= 12
+
+
 # --- refit ---------------------------------------------------------------------------------------
 
 

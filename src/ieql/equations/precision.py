@@ -17,7 +17,7 @@ from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
 from ieql.sample import Sample
 
-__all__ = ["Information", "readable", "shortest", "standard_errors", "tied"]
+__all__ = ["Information", "readable", "shortened", "shortest", "standard_errors", "tied"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -26,6 +26,8 @@ EXACT = 1e-11
 RIDGE = 1e-14
 """Added to R, whose columns have unit length: a constant without influence has a large error."""
 ROWS_AT_ONCE = 32_768
+SHORT = 1e-9
+"""Part of a constant by which it may be moved if nothing is known of its error."""
 CHECKED = 2_000
 """Rows, and points of the domain, at which rounding must not move the prediction."""
 MOVED = 0.1
@@ -168,10 +170,8 @@ def readable(expression: Expression, sample: Sample, points: Array | None = None
     (inputs × points), by more than a tenth of *its* standard error.
     """
     known = Information.of(expression, sample)
-    theta = expression.constants()
     if known is None:
-        shorter = [shortest(t, 1e-7 * abs(t)) for t in theta.tolist()]
-        return expression.with_constants(shorter).canonical()
+        return shortened(expression)
     XT = sample.XT[:, :CHECKED]
     if points is not None:
         XT = np.ascontiguousarray(np.concatenate([XT, points[:, :CHECKED]], axis=1))
@@ -183,7 +183,13 @@ def readable(expression: Expression, sample: Sample, points: Array | None = None
         moved = np.abs(trial.evaluate(XT.T)[:, 0] - value)
         if np.all((moved <= allowed) | ~np.isfinite(allowed)):
             return trial
-    return expression
+    return shortened(expression)
+
+
+def shortened(expression: Expression) -> Expression:
+    """All constants with ten digits at most: what is left where their errors are not known."""
+    shorter = [shortest(t, SHORT * abs(t)) for t in expression.constants().tolist()]
+    return expression.with_constants(shorter).canonical()
 
 
 def _rounded(expression: Expression, known: Information, part: float) -> Array:

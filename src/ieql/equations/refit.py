@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from ieql.data import Scaling
 from ieql.equations.expression import Expression
-from ieql.equations.precision import EXACT, Information, readable, standard_errors, tied
+from ieql.equations.precision import (
+    EXACT,
+    Information,
+    readable,
+    shortened,
+    standard_errors,
+    tied,
+)
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -100,7 +107,8 @@ def finish(
     forms = (_polished(plain, train, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
-        for e in (readable(precise, part, domain), precise):
+        # Should rounding make it unsafe, it gets more digits, but never all of them.
+        for e in (readable(precise, part, domain), shortened(precise)):
             proof = _sound(e, domain, prior, bounds, is_late)
             if proof is None:
                 continue
