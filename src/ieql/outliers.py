@@ -13,7 +13,7 @@ __all__ = ["GROSS", "stand_far_off"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-GROSS = 12.0
+GROSS = 8.0
 """Spreads of the neighbours beyond which a measured value is set aside during the search. ..."""
 RESIDUAL = 7.0
 """... And those beyond which the residual of the best equation makes a row an outlier."""
