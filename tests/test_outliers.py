@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ieql.outliers import GROSS, stand_far_off
+from ieql.outliers import GROSS, gross_outliers, stand_far_off
 
 
 def spiked(n=400, d=2, share=0.05, seed=0, size=50.0):
@@ -75,3 +75,14 @@ def test_an_equation_that_is_not_quite_right_has_no_outliers():
     assert not stand_far_off(x[None], residual, measured=1 / x).any()
     residual[5] += 200.0
     assert np.flatnonzero(stand_far_off(x[None], residual, measured=1 / x)).tolist() == [5]
+
+
+def test_smaller_outliers_hide_in_the_spread_of_the_law_and_are_found_behind_it():
+    """In five inputs neighbours differ by as much as all rows; a rough fit takes that away."""
+    rng = np.random.default_rng(0)
+    XT = rng.uniform(-1, 1, (5, 600))
+    y = 3 * XT[0] + 2 * XT[1] * XT[2] + XT[3] ** 2 + 0.02 * rng.normal(size=600)
+    bad = rng.permutation(600) < 30
+    y[bad] += np.where(np.arange(bad.sum()) % 2, 8.0, -60.0)
+    assert not np.array_equal(stand_far_off(XT, y, GROSS), bad)
+    np.testing.assert_array_equal(gross_outliers(XT, y), bad)

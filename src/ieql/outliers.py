@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GROSS", "stand_far_off"]
+__all__ = ["gross_outliers", "stand_far_off"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -23,10 +23,41 @@ MOST_INPUTS = 8
 """Neighbours are looked for in at most so many inputs, ..."""
 MOST_ROWS = 20_000
 """... among at most so many rows, and for at most so many."""
+ROWS_PER_TERM = 0.2
+"""Terms of the quadratic form for each row, at most."""
 FEW = 24
 """With fewer rows nobody can tell an outlier from the law."""
 LARGEST_SHARE = 0.15
 """If more rows than this stand off, they are not outliers but something to be learned."""
+
+
+def gross_outliers(XT: Floats, y: Floats) -> Mask:
+    """Which rows stand so far off from their neighbours that they would govern a search.
+
+    Among neighbours in several inputs the law itself makes a spread in which smaller outliers hide.
+    So, where there are some, a second look is taken at what a quadratic form of the ranks of the
+    inputs, fitted to the other rows, leaves of the target.
+    """
+    far = stand_far_off(XT, y, GROSS)
+    if not far.any() or len(y) > MOST_ROWS:
+        return far
+    columns = _quadratic(_places(XT, y))
+    for _ in range(PASSES):
+        if columns.shape[1] > ROWS_PER_TERM * np.sum(~far):
+            return far
+        fitted, *_ = np.linalg.lstsq(columns[~far], y[~far], rcond=None)
+        found = far | stand_far_off(XT, y - columns @ fitted, GROSS)
+        if np.array_equal(found, far):
+            return far
+        far = found
+    return far if far.mean() <= LARGEST_SHARE else np.zeros(len(y), dtype=bool)
+
+
+def _quadratic(places: Floats) -> Floats:
+    """Columns of a quadratic form."""
+    x = 2.0 * places - 1.0
+    pairs = [x[:, i] * x[:, j] for i in range(x.shape[1]) for j in range(i + 1)]
+    return np.column_stack([np.ones(len(x)), x, *pairs])
 
 
 def stand_far_off(

@@ -15,7 +15,7 @@ from ieql.data import Dataset, Scaling
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.refit import cross_fitted
 from ieql.errors import IeqlError
-from ieql.outliers import GROSS, stand_far_off
+from ieql.outliers import gross_outliers, stand_far_off
 from ieql.prior import Prior
 from ieql.sample import Sample
 from ieql.selection import CHOICES, Candidate, select
@@ -257,7 +257,7 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
     They are looked at again when there is an equation to measure them by.
     """
     rows = _all_rows(train, validation)
-    aside = stand_far_off(rows.XT, rows.y, GROSS)
+    aside = gross_outliers(rows.XT, rows.y)
     rest = rows.subset(~aside)
     matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
     # Each part must keep some rows.
