@@ -24,3 +24,25 @@ def test_any_other_error_stays_what_it_is():
     with pytest.raises(SystemError, match="something else"):
         _interruptible(broken)()
     assert _interruptible(abs)(-2) == 2
+
+
+def test_a_ctrl_c_behind_several_errors_is_a_ctrl_c():
+    """Numba may raise on the way out once more; a Ctrl-C in a busy fit ended in a traceback."""
+
+    def kernel():
+        try:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as error:
+                raise SystemError("returned a result with an exception set") from error
+        except SystemError:
+            raise SystemError("returned a result with an exception set")  # noqa: B904
+
+    with pytest.raises(KeyboardInterrupt):
+        _interruptible(kernel)()
+
+    def broken():
+        raise SystemError("of another kind")
+
+    with pytest.raises(SystemError, match="another kind"):
+        _interruptible(broken)()

@@ -76,11 +76,20 @@ def _interruptible(kernel: Kernel) -> Kernel:
         try:
             return kernel(*args)
         except SystemError as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):
+            if _comes_from_interrupt(error):
                 raise KeyboardInterrupt from None
             raise
 
     return cast(Kernel, call)
+
+
+def _comes_from_interrupt(error: BaseException | None) -> bool:
+    """Whether a Ctrl-C stands at the beginning of an error, however many others came after it."""
+    for _ in range(10):
+        if error is None or isinstance(error, KeyboardInterrupt):
+            break
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
 
 
 _temporary: str | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -134,6 +135,19 @@ def test_a_child_process_says_so():
 def test_ctrl_c_on_the_command_line(tmp_path, after, again):
     write_table(tmp_path / "data.csv", rows=100)
     assert faults.interrupted(tmp_path, after, again) == ""
+
+
+@linux_only
+def test_workers_are_started_with_ctrl_c_blocked():
+    """A helper of Python's, started in between, had unblocked it: workers printed tracebacks."""
+    program = (
+        "import signal, multiprocessing.resource_tracker as tracker\n"
+        "from ieql.parallel import _interrupts_wait\n"
+        "with _interrupts_wait():\n"
+        "    tracker.ensure_running()\n"
+        "    assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.fixture
