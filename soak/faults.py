@@ -69,6 +69,8 @@ def interrupted(folder: Path, after: float, again: float | None) -> Fault:
     code, _, errors = program.end(START)
     if "Traceback" in errors or "Exception ignored" in errors:
         return f"a traceback: {errors[-600:]}"
+    if code == -signal.SIGINT and not errors and not run.exists():
+        return ""  # on a busy machine Python itself was still starting
     if code not in (0, 130):
         return f"exit code {code}: {errors[-300:]}"
     left = program.left_behind() or _unfinished(run)
