@@ -165,6 +165,20 @@ def test_a_weight_is_a_number_of_repetitions():
     pd.testing.assert_frame_equal(weighted.equations_, repeated.equations_)
 
 
+def test_precisions_that_happen_to_be_whole_numbers_are_not_taken_for_counts_in_silence():
+    """1/σ² with σ = 0.01 is 10,000: standard errors would be a hundred times too small."""
+    X, y = rows()
+    with pytest.warns(UserWarning, match=r"they count rows: .* If they are precisions"):
+        quick(max_trainings=1).fit(X, y, sample_weight=np.full(len(y), 10_000))
+
+
+@pytest.mark.parametrize("weight", [1.0, [1.0, 2.0], [[1.0]]])
+def test_weights_that_do_not_fit_the_rows_are_refused_in_a_sentence(weight):
+    X, y = rows()
+    with pytest.raises(IeqlError, match=f"one number for each of the {len(y)} rows"):
+        quick().fit(X, y, sample_weight=weight)
+
+
 def test_weights_pull_the_equation_to_their_rows():
     X, _ = rows(n=200)
     right = np.arange(200) % 2 == 0

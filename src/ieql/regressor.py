@@ -49,6 +49,8 @@ CELLS_PER_SECOND = 300_000
 """Cells of a table for each second of the fit; bringing them in order takes about a tenth of it."""
 LEAST_DRAWN = 10_000
 """So many rows are used in any time."""
+LARGE_COUNT = 100.0
+"""Rows that a row stands for on average, above which that is worth a word."""
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
 LOSSES = ("auto", "squared")
@@ -242,11 +244,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
         if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
             check_table(sample_weight, "sample_weight", min_rows=0)
-        rows = self._rows_in_time(X)
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        # Weights that do not fit the rows are refused with the numbers the user knows.
+        fits = weight is None or weight.shape == (len(X),)
+        rows = self._rows_in_time(X) if fits else slice(None)
         data = Dataset.of(
             X[rows],
             y[rows],
-            None if sample_weight is None else np.asarray(sample_weight)[rows],
+            weight[rows] if weight is not None and fits else weight,
             self.domain,
             names,
             targets(y),
@@ -254,6 +259,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         )
         _refuse_extremes(data)
         _warn_of_constants(data)
+        _warn_of_large_counts(data, len(X))
 
         from ieql.learn import learn
         from ieql.recorder import Run
@@ -850,6 +856,17 @@ def _refuse_prior_without_inputs(prior: Prior, names: list[str]) -> None:
         raise IeqlError(
             "The prior allows nothing: by its rules under 'inputs' no input may enter any unit or "
             "the output; allow at least one."
+        )
+
+
+def _warn_of_large_counts(data: Dataset, n_rows: int) -> None:
+    """Whole weights are counts; many of them may have been meant as 1/σ², say 10,000 each."""
+    counted = float(data.weight.sum())
+    if counted > LARGE_COUNT * n_rows:
+        warnings.warn(
+            f"sample_weight holds whole numbers only, so they count rows: {n_rows:,} rows stand "
+            f"for {counted:.3g}. If they are precisions (1/σ²), divide them by their mean.",
+            stacklevel=4,
         )
 
 
