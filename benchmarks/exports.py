@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ieql import IEQLRegressor, load_problem
-from ieql.data import Domain
+from ieql.data.dataset import Domain
 from ieql.equations.expression import Expression
 from ieql.export.c import c_code
 

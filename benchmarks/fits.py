@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ieql import IEQLRegressor
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 from suites import Data, Problem
 
 __all__ = ["Equation", "Fit", "Settings", "fit_ieql", "warm_up"]

@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from ieql import IEQLRegressor
-from ieql.data import Scaling
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import free_constants
 from ieql.equations.refit import finish
 from ieql.equations.simplify import gauge
 from ieql.prior import Prior
-from ieql.sample import Sample
 from random_equations import equations
 
 NAMES = ("x", "y")

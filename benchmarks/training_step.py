@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ieql import load_problem
-from ieql.data import Scaling
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
 from ieql.prior import Prior
-from ieql.sample import Sample
-from ieql.training import gates
-from ieql.training.paper import PaperSettings, Trainer
+from ieql.training.paper import gates
+from ieql.training.paper.trainer import PaperSettings, Trainer
 from ieql.training.task import Task
 from refits import machine
 from tables import write_results

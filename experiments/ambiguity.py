@@ -20,7 +20,7 @@ from experiments.store import Store
 from experiments.words import number, table
 from ieql import load_problem
 from ieql.equations.expression import Expression
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 from ieql.selection import Candidate, select
 from tables import median
 

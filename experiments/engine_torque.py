@@ -22,11 +22,11 @@ from experiments.paper_values import ENGINE
 from experiments.store import Store
 from experiments.words import number, ranged, table
 from ieql import load_problem
+from ieql.data.table import read_csv, split_file
 from ieql.equations.expression import Expression
 from ieql.problems import Problem
 from ieql.report.figures import draw_pareto
 from ieql.selection import Candidate
-from ieql.table import read_csv, split_file
 from tables import median
 
 __all__ = ["GENERATED", "METHODS", "REAL", "REAL_METHODS", "run", "section"]

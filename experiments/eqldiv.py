@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from ieql import IEQLRegressor
-from ieql.data import Dataset
+from ieql.data.dataset import Dataset
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.learn import seed_of
 from ieql.network import Network
-from ieql.parallel import in_parallel
 from ieql.prior import Prior
 from ieql.problems import Problem
 from ieql.selection import Candidate
-from ieql.sweep import one_thread
-from ieql.target import Target, prepare
-from ieql.training import gates, objective
-from ieql.training.paper import Model, PaperSettings, Trainer
+from ieql.training.paper import gates, objective
+from ieql.training.paper.sweep import one_thread
+from ieql.training.paper.trainer import Model, PaperSettings, Trainer
+from ieql.training.parallel import in_parallel
+from ieql.training.target import Target, prepare
 from ieql.training.task import Task
 
 __all__ = ["PRIOR", "EqldivFit", "EqldivSettings", "fit_eqldiv", "make_trainer", "threshold"]
@@ -135,7 +135,7 @@ def fit_eqldiv(
         Processes.
     """
     target = _target(problem, seed)
-    compile_kernels("ieql.training.steps")
+    compile_kernels("ieql.training.paper.steps")
     # The deepest networks take longest: they come first, so that no process waits at the end.
     depths = sorted(settings.layers, reverse=True)
     firsts = ((d, _first_phase, (target.task, settings, d, seed)) for d in depths)

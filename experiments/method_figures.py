@@ -24,7 +24,7 @@ from ieql.problems import Problem, load_problem
 from ieql.report.figures import LIVE, OUTSIDE, SHADE, draw_pareto
 from ieql.report.views import Slice, slice_through
 from ieql.selection import Candidate
-from ieql.training import gates, objective
+from ieql.training.paper import gates, objective
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

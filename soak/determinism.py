@@ -18,7 +18,7 @@ FROM_CSV = """
 import json, sys
 from pathlib import Path
 from ieql import IEQLRegressor
-from ieql.table import read_csv, split_target
+from ieql.data.table import read_csv, split_target
 from soak.programs import front_of
 trainings, seed, n_jobs, trainer = json.loads(sys.argv[1])
 X, y = split_target(read_csv(Path("data.csv")), ["y"])

@@ -222,7 +222,7 @@ def unguarded(folder: Path) -> Fault:
 def failing(folder: Path) -> Fault:
     """A fit that ends by an exception, raised while its workers are at work."""
     text = (
-        "import time, _thread, threading\nimport ieql.search as s\n"
+        "import time, _thread, threading\nimport ieql.training.fast.search as s\n"
         "real = s._measure\n"
         "def broken(progress, *rest):\n"
         "    if progress.n_trainings > 8: raise OSError('no space left')\n"

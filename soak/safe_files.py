@@ -40,7 +40,8 @@ TEXT = (
     "Expression.parse(Path(sys.argv[1]).read_text(), ['x'])"
 )
 RUN = (
-    "import os; from ieql.runs import RunFolder; folder = RunFolder(os.path.dirname(sys.argv[1])); "
+    "import os; from ieql.run.folder import RunFolder; "
+    "folder = RunFolder(os.path.dirname(sys.argv[1])); "
     "folder.description(), folder.records(), folder.checkpoint(), folder.evidence()"
 )
 

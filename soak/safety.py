@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql import IEQLRegressor
-from ieql.data import Domain, Scaling
+from ieql.data.dataset import Domain, Scaling
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.proof import WORK, prove
 from ieql.equations.refit import finish
 from ieql.prior import Prior
-from ieql.sample import Sample
 from ieql.selection import Candidate
 from soak.check import Check, Outcome
 

@@ -15,7 +15,9 @@ from ieql.equations.program import compile_kernels  # noqa: E402
 
 # Before a test imports one of them: what numba compiles in this process is not, in its last digits,
 # what it stores for others (`ieql.equations.program`).
-compile_kernels("ieql.equations.kernels", "ieql.training.law_kernel", "ieql.training.steps")
+compile_kernels(
+    "ieql.equations.kernels", "ieql.training.fast.law_kernel", "ieql.training.paper.steps"
+)
 
 # The same examples in every run, and no clock: a busy machine must not make a test fail.
 settings.register_profile("ieql", derandomize=True, deadline=None)

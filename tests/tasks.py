@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ieql.data import Scaling
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
-from ieql.sample import Sample
 from ieql.training.task import Task
 
 __all__ = ["NAMES", "labelled", "make_task"]

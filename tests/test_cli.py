@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from fitted import evidence
 from ieql.cli import app, column_names, default_folder, read_domain
 from ieql.errors import IeqlError
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 
 FRONT = pd.DataFrame(
     {

@@ -12,7 +12,7 @@ import sympy
 from ieql import IEQLRegressor, Prior, Unit
 from ieql.equations.expression import Expression
 from ieql.errors import OutlierWarning
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 
 
 def learned(X, y, trainings=8, **settings):

@@ -395,7 +395,7 @@ def test_an_unfitted_model_says_so():
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
-    from ieql import search
+    from ieql.training.fast import search
 
     calls = []
     run_island = search.run_island

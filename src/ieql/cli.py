@@ -23,7 +23,7 @@ import typer
 from ieql.console import front_table, names_in, rounded, visible
 from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,9 +124,9 @@ def demo(
     ] = 20.0,
 ) -> None:
     """Find the equation of an electric machine's power loss in the bundled data."""
+    from ieql.data.table import split_target
     from ieql.problems import demo_table
     from ieql.regressor import IEQLRegressor
-    from ieql.table import split_target
 
     X, y = split_target(demo_table(), ["P_mod"])
     typer.echo(
@@ -210,7 +210,7 @@ def fit(
     ] = "fast",
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
-    from ieql.table import read_csv, split_file
+    from ieql.data.table import read_csv, split_file
 
     frame = read_csv(data)
     targets = column_names(target, frame, "--target")
@@ -269,7 +269,7 @@ def resume(
     ] = -1,
 ) -> None:
     """Go on with a run that ended, was stopped or was killed; nothing found is lost."""
-    from ieql.resume import data_files, resume_run
+    from ieql.run.resume import data_files, resume_run
 
     for file in data_files(run):
         typer.echo(visible(f"Reading {str(file)!r}, as the run says."), err=True)
@@ -312,8 +312,8 @@ def predict(
     """Predict the rows of a CSV file; writes a CSV with one column per target."""
     import pandas as pd
 
-    from ieql.runs import not_run
-    from ieql.table import check_table, read_csv
+    from ieql.data.table import check_table, read_csv
+    from ieql.run.folder import not_run
 
     model = _load(run)
     frame = read_csv(data)
@@ -475,7 +475,7 @@ def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, flo
 
 
 def _interval(bounds: Any, where: str) -> tuple[float, float]:
-    from ieql.table import plain_number
+    from ieql.data.table import plain_number
 
     try:
         # YAML takes 1e3 for a text, and yes for a truth.

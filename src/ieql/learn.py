@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.data import Dataset
+from ieql.data.dataset import Dataset
+from ieql.data.sample import Sample
 from ieql.doubts import CROSS_FITTING, HELD_OUT
 from ieql.equations.program import compile_kernels
 from ieql.equations.refit import finish
-from ieql.parallel import in_parallel
 from ieql.prior import Prior
-from ieql.recorder import Recorder, Run
-from ieql.sample import Sample
-from ieql.search import Budget, Result, search
+from ieql.run.recorder import Recorder, Run
 from ieql.selection import Candidate, Front, thinned
-from ieql.sweep import sweep
-from ieql.target import Target, prepare, reconsidered
-from ieql.training.paper import PaperSettings
+from ieql.training.fast.search import Budget, Result, search
+from ieql.training.paper.sweep import sweep
+from ieql.training.paper.trainer import PaperSettings
+from ieql.training.parallel import in_parallel
+from ieql.training.target import Target, prepare, reconsidered
 
 if TYPE_CHECKING:
     from ieql.regressor import IEQLRegressor
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Learned", "learn", "seed_of"]
 
 Array = NDArray[np.float64]
-KERNELS = ("ieql.equations.kernels", "ieql.training.law_kernel")
+KERNELS = ("ieql.equations.kernels", "ieql.training.fast.law_kernel")
 FRONT_TOLERANCE = 0.003
 """Equations that improve on simpler ones by less than this are not worth finishing."""
 MANY_ROWS = 200_000

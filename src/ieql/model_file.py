@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from ieql.data import declared_inputs
+from ieql.data.dataset import declared_inputs
+from ieql.data.table import HALVES
 from ieql.doubts import HELD_OUT, VALIDATIONS
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.json_file import MAX_NAME
+from ieql.files import MAX_NAME
 from ieql.prior import Prior
-from ieql.runs import OF_OLD
+from ieql.run.folder import OF_OLD
 from ieql.selection import CRITERIA, Candidate
-from ieql.table import HALVES
 from ieql.units import Unit
 
 if TYPE_CHECKING:

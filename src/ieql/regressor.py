@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ieql.caution import caution
-from ieql.data import Dataset, Domain, declared_inputs, positions
+from ieql.data.dataset import Dataset, Domain, declared_inputs, positions
+from ieql.data.table import MIN_ROWS, check_table, constant_columns, warn_of_rounding
 from ieql.doubts import CROSS_FITTING, disagreement_sentence, outlier_sentence
 from ieql.equations.expression import Expression
 from ieql.errors import (
@@ -27,20 +28,19 @@ from ieql.errors import (
     OutsideDomainWarning,
     nearest,
 )
-from ieql.json_file import read_json
+from ieql.files import read_json
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.report.methods import ReportMethods
-from ieql.runs import NotWritableError, sha256_of, versions, write_whole
+from ieql.run.folder import NotWritableError, sha256_of, versions, write_whole
 from ieql.selection import CRITERIA, Candidate, select
-from ieql.table import MIN_ROWS, check_table, constant_columns, warn_of_rounding
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ieql.export.functions import Equation
     from ieql.learn import Learned
-    from ieql.training.paper import PaperSettings
+    from ieql.training.paper.trainer import PaperSettings
 
 __all__ = ["IEQLRegressor"]
 
@@ -73,7 +73,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         Expert knowledge: a preset ("plain", "motor", "paper"), a YAML file, a mapping or a `Prior`.
     trainer : {"fast", "paper", "published"}, mapping or PaperSettings, default "fast"
         How equations are learned: by the fast search, or as the paper says, with settings for a
-        laptop ("paper"), as published (hours), or of one's own (`ieql.training.paper`).
+        laptop ("paper"), as published (hours), or of one's own (`ieql.training.paper.trainer`).
     layers, copies : int, optional
         Hidden layers and copies of each unit; None leaves them to the search.
     domain : mapping or sequence of (low, high), optional
@@ -262,7 +262,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         _warn_of_large_counts(data, len(X))
 
         from ieql.learn import learn
-        from ieql.recorder import Run
+        from ieql.run.recorder import Run
 
         self._one_output = np.ndim(y) == 1
         self._n_data_rows = len(X)
@@ -376,7 +376,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
     def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
         """Check everything that can be checked before any work is done."""
         if self.trainer != "fast":
-            from ieql.training.paper import PaperSettings
+            from ieql.training.paper.trainer import PaperSettings
 
             PaperSettings.of(self.trainer)
         if self.selection not in CRITERIA:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.precision import Information, readable, standard_errors, tied
 from ieql.equations.program import free_constants
 from ieql.equations.refit import refit
-from ieql.sample import Sample
 
 
 def line(x, slope, offset, noise, seed=0):

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ieql.data import Scaling
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.precision import readable, shortest, standard_errors
 from ieql.equations.program import free_constants
 from ieql.equations.refit import cross_fitted, finish, refit, trim
 from ieql.prior import Prior
-from ieql.sample import Sample
 
 PLAIN = Prior.of("plain")
 NAMES = ("x", "y")

@@ -12,7 +12,7 @@ import pytest
 
 from ieql.problems import Problem
 from ieql.selection import select
-from ieql.training import objective
+from ieql.training.paper import objective
 from tasks import make_task
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -20,13 +20,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-import ieql.runs
+import ieql.run.folder
 from fitted import model as hand_made
 from ieql import IeqlError, IEQLRegressor
 from ieql.cli import app
+from ieql.data.table import read_csv, split_target, warn_of_rounding
 from ieql.errors import OutsideDomainWarning
 from ieql.model_file import from_form, to_form
-from ieql.table import read_csv, split_target, warn_of_rounding
 
 QUICK: dict[str, Any] = {"max_time": 20, "max_trainings": 2, "n_jobs": 1, "random_state": 0}
 
@@ -723,7 +723,7 @@ def full_after(patch: pytest.MonkeyPatch, start: int, stop: float = float("inf")
         if start < count <= stop:
             full_disk()
 
-    patch.setattr(ieql.runs.os, "fsync", fsync)
+    patch.setattr(ieql.run.folder.os, "fsync", fsync)
 
 
 def test_a_disk_full_from_the_start_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -788,7 +788,7 @@ def test_kernels_compile_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPat
     import numba
     from numba.core import caching
 
-    from ieql import compiled
+    from ieql.equations import compiled
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")

@@ -48,11 +48,14 @@ def test_kernels_are_compiled_in_a_process_of_their_own(tmp_path, monkeypatch):
 def test_before_anything_is_imported_it_is_compiled(tmp_path, monkeypatch):
     steps = []
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.delitem(sys.modules, "ieql.training.steps", raising=False)
+    monkeypatch.delitem(sys.modules, "ieql.training.paper.steps", raising=False)
     monkeypatch.setattr(program, "_compile_elsewhere", lambda m: steps.append(("compiled", *m)))
     monkeypatch.setattr(program, "import_module", lambda m: steps.append(("imported", m)))
-    assert program.compile_kernels("ieql.training.steps")
-    assert steps == [("compiled", "ieql.training.steps"), ("imported", "ieql.training.steps")]
+    assert program.compile_kernels("ieql.training.paper.steps")
+    assert steps == [
+        ("compiled", "ieql.training.paper.steps"),
+        ("imported", "ieql.training.paper.steps"),
+    ]
 
 
 def test_a_failing_compiler_is_left_to_the_import(monkeypatch):
@@ -75,9 +78,9 @@ def test_a_package_that_cannot_be_written_has_its_kernels_in_the_home_folder(
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(program, "_is_writable", lambda folder: package not in folder.parents)
-    monkeypatch.delitem(sys.modules, "ieql.training.steps", raising=False)
+    monkeypatch.delitem(sys.modules, "ieql.training.paper.steps", raising=False)
     monkeypatch.setattr(program, "import_module", lambda module: None)
-    assert not program.compile_kernels("ieql.training.steps")
+    assert not program.compile_kernels("ieql.training.paper.steps")
     assert capsys.readouterr().err == ""
 
 
@@ -85,8 +88,8 @@ def test_where_nothing_can_be_kept_nothing_is_compiled_for_later(tmp_path, monke
     compiled = []
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(program, "_is_writable", lambda folder: False)
-    monkeypatch.delitem(sys.modules, "ieql.training.steps", raising=False)
+    monkeypatch.delitem(sys.modules, "ieql.training.paper.steps", raising=False)
     monkeypatch.setattr(program, "import_module", lambda module: None)
     monkeypatch.setattr(program, "_compile_elsewhere", compiled.extend)
-    assert program.compile_kernels("ieql.training.steps")
+    assert program.compile_kernels("ieql.training.paper.steps")
     assert compiled == []

@@ -18,8 +18,8 @@ import pytest
 
 import ieql.__main__
 from ieql import IEQLRegressor, learn
-from ieql.parallel import in_parallel, n_processes
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
+from ieql.training.parallel import in_parallel, n_processes
 from soak import faults
 from soak.programs import fit, is_linux, table, write_table
 
@@ -142,7 +142,7 @@ def test_workers_are_started_with_ctrl_c_blocked():
     """A helper of Python's, started in between, had unblocked it: workers printed tracebacks."""
     program = (
         "import signal, multiprocessing.resource_tracker as tracker\n"
-        "from ieql.parallel import _interrupts_wait\n"
+        "from ieql.training.parallel import _interrupts_wait\n"
         "with _interrupts_wait():\n"
         "    tracker.ensure_running()\n"
         "    assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"

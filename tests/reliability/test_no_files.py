@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ieql.cli import app
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 from soak import fuzz
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")

@@ -26,10 +26,10 @@ from ieql.export.latex import latex, latex_name
 from ieql.export.mathml import mathml
 from ieql.export.python import python_code
 from ieql.export.sympy import sympy_text
-from ieql.json_file import read_json
+from ieql.files import read_json
 from ieql.prior import Prior
 from ieql.regressor import IEQLRegressor
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 from ieql.units import UNITS
 from soak import fuzz
 from soak.safe_files import BOMBS, laid, opened
@@ -83,7 +83,7 @@ def test_a_bomb_is_refused(name, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["-", str(path)])
     monkeypatch.chdir(tmp_path)
     if name in ("a number of a thousand million digits", "a run whose front never ends"):
-        monkeypatch.setattr("ieql.json_file.MAX_BYTES", 1_000)
+        monkeypatch.setattr("ieql.files.MAX_BYTES", 1_000)
         path.write_bytes(path.read_bytes() or b"1" * 2_000)
     with pytest.raises(IeqlError) as caught:
         exec(BOMBS[name][1], {"sys": sys})

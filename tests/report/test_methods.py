@@ -11,7 +11,7 @@ import pytest
 from ieql import IEQLRegressor
 from ieql.errors import DisagreementWarning
 from ieql.learn import learn
-from ieql.runs import RunFolder
+from ieql.run.folder import RunFolder
 
 
 def test_fit_keeps_the_evidence_apart_from_the_model(tmp_path):

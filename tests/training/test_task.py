@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
-from ieql.sample import Sample
 from tasks import NAMES, labelled, make_task
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
-from ieql.json_file import MAX_NAME
+from ieql.files import MAX_NAME
 from ieql.units import Interval, Unit, unit
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from ieql.compiled import entry, exact, loose
+from ieql.equations.compiled import entry, exact, loose
 from ieql.units import EXP_LIMIT
 
 BLOCK = 256

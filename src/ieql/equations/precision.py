@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
-from ieql.sample import Sample
 
 __all__ = ["Information", "readable", "shortened", "shortest", "standard_errors", "tied"]
 

@@ -2,7 +2,8 @@
 
 A `Program` is what one compiled interpreter (`ieql.equations.kernels`) needs to know of an
 equation, so that many different equations run through the same machine code. An equation with a
-user-defined unit has no compiled form; plain NumPy (`ieql.equations.twin`) does the same work then.
+user-defined unit has no compiled form; plain NumPy (`ieql.equations.numpy_engine`) does the same
+work then.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def compile_kernels(*modules: str) -> bool:
     """
     missing = []
     for module in modules:
-        _, part, name = module.split(".")
-        folder = _cache_folder(part)
+        _, *folders, name = module.split(".")
+        folder = _cache_folder(*folders)
         if module not in sys.modules and not any(folder.rglob(f"{name}.*.nbi")):
             missing.append((module, folder))
     if missing:
@@ -54,11 +55,11 @@ def compile_kernels(*modules: str) -> bool:
     return bool(missing)
 
 
-def _cache_folder(part: str) -> Path:
+def _cache_folder(*folders: str) -> Path:
     """Where numba keeps the compiled code of a folder of the package."""
     if os.environ.get("NUMBA_CACHE_DIR"):
         return Path(os.environ["NUMBA_CACHE_DIR"])
-    beside = Path(__file__).parents[1] / part / "__pycache__"
+    beside = Path(__file__).parents[1].joinpath(*folders) / "__pycache__"
     if _is_writable(beside):
         return beside
     from numba.misc.appdirs import AppDirs
@@ -309,7 +310,7 @@ class Program:
             from ieql.equations import kernels
 
             return kernels, self.op
-        from ieql.equations import twin
+        from ieql.equations import numpy_engine as twin
 
         return twin, self.units
 

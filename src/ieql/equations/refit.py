@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.data import Scaling
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.precision import (
     EXACT,
@@ -30,7 +31,6 @@ from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
 from ieql.equations.simplify import expansions, gauge, parabolas, simplify
 from ieql.prior import Prior
-from ieql.sample import Sample
 
 __all__ = ["Equation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
-from ieql.json_file import MAX_NAME
+from ieql.files import MAX_NAME
 
 __all__ = ["DATA", "EXTRAPOLATION", "Column", "Evidence"]
 
@@ -60,7 +60,7 @@ class Evidence:
     n_rows, n_extrapolation : int
         Number of all rows, of which the sample is a part.
     sha256 : str
-        Of the data, see `ieql.runs.sha256_of`.
+        Of the data, see `ieql.run.folder.sha256_of`.
     seconds : float
         What the fit took.
     seed : int or None

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ieql.data.table import check_table
 from ieql.doubts import HELD_OUT
 from ieql.errors import IeqlError, nearest
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.report.findings import Findings
 from ieql.report.views import Comparison, compare, slice_through
-from ieql.table import check_table
 
 if TYPE_CHECKING:
     import pandas as pd

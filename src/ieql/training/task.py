@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
 from ieql.prior import Prior
-from ieql.sample import Sample
 from ieql.selection import CHOICES, Candidate
 
 __all__ = ["EXACT", "Task"]

@@ -1,0 +1,302 @@
+"""Compiled steps of the paper's trainer: gates, forward pass, backward pass and Adam in one call.
+
+The same formulas as in `gates` and `objective`, in single precision, without a word of Python
+between two steps; a test holds both side by side. The weights of each layer stand in one contiguous
+piece of a flat buffer, so that every product is one call of BLAS.
+
+The elementary functions come from `ieql.equations.kernels`. Numba's cache notices a change of this
+file only: touch it when they change.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401 - numba's BLAS, loaded before its threads are limited
+from numba import types
+from numpy.typing import NDArray
+
+from ieql.equations.compiled import entry, loose
+from ieql.equations.kernels import apply_unit, exp_rows, log_rows
+from ieql.training.paper.gates import BETA, GAMMA, LIMIT, SHIFT, ZETA
+
+Row = NDArray[np.floating]
+Matrix = NDArray[np.floating]
+Indices = NDArray[np.int64]
+
+_F1 = types.Array(types.float32, 1, "C")
+_F2 = types.Array(types.float32, 2, "C")
+_I1 = types.Array(types.int64, 1, "C")
+_I2 = types.Array(types.int64, 2, "C")
+
+
+class Layout(NamedTuple):
+    """Where everything stands.
+
+    `layers` has a row (first argument, past the last, visible sources, place in the buffer) for
+    each hidden layer and the outputs; `blocks` a row (layer, code of the unit, arguments, first
+    row of argument 0, of argument 1, first source, number of units) for each type in a layer.
+    """
+
+    layers: Indices
+    blocks: Indices
+    n_inputs: int
+
+
+class Hyper(NamedTuple):
+    """Numbers of a step."""
+
+    rate: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    strength: float
+    delta: float
+    bound: float
+    gated: bool
+    l1: float
+    relaxes: bool
+
+
+@loose
+def _uniform(number: int) -> float:
+    """A random number in (0, 1), never 0 or 1, from a counter (the mixing of splitmix64)."""
+    z = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return (np.float64(z >> np.uint64(44)) + 0.5) / 1048576.0
+
+
+@loose
+def _gate(u: Row, phi: Row, gate: Row, slope: Row, n: int) -> None:
+    """Hard-concrete gates and their derivatives by log α; `u` is overwritten."""
+    for j in range(n):
+        u[j] = u[j] / (1.0 - u[j])
+    log_rows(u, gate, n)
+    for j in range(n):
+        u[j] = -(gate[j] + phi[j]) / BETA
+    exp_rows(u, gate, n)
+    for j in range(n):
+        s = 1.0 / (1.0 + gate[j])
+        stretched = s * (ZETA - GAMMA) + GAMMA
+        moving = 0.0 < stretched < 1.0
+        gate[j] = min(1.0, max(0.0, stretched))
+        slope[j] = (ZETA - GAMMA) * s * (1.0 - s) / BETA if moving else 0.0
+
+
+@loose
+def _value(
+    op: int, z: Matrix, y: Row, da: Row, db: Row, a: int, b: int, shift: float, work: Matrix, m: int
+) -> None:
+    """One unit with the relaxation of the paper: zero, with zero slopes, outside its domain."""
+    singular = 4 <= op <= 5 or op == 8
+    if not singular:
+        apply_unit(op, z[a], z[b], y, da, db, m)
+        return
+    edge = b  # the argument with the singularity is the last one
+    for i in range(m):
+        work[0, i] = z[edge, i] + shift
+    if op == 8:
+        apply_unit(op, z[a], work[0], y, da, db, m)
+    else:
+        apply_unit(op, work[0], work[0], y, da, db, m)
+    for i in range(m):
+        if not z[edge, i] > 0.0:
+            y[i] = 0.0
+            da[i] = 0.0
+            if op == 8:
+                db[i] = 0.0
+
+
+@loose
+def _gradient(
+    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Row, hyper: Hyper,
+    labelled: bool, G: Row, d_alpha: Row, losses: Row,
+) -> None:  # fmt: skip
+    """Losses and gradient of one batch, as `ieql.training.paper.objective.gradient`."""
+    n_layers = len(layout.layers)
+    m = X.shape[1]
+    n_args, n_sources = layout.layers[-1, 1], layout.layers[-1, 2]
+    Y = np.empty((n_sources, m), np.float32)
+    Z = np.empty((n_args, m), np.float32)
+    D = np.zeros((n_args, m), np.float32)
+    S = np.zeros((n_sources, m), np.float32)
+    slope = np.empty((n_args, m), np.float32)
+    work = np.empty((1, m), np.float32)
+    Y[0] = 1.0
+    Y[1 : 1 + layout.n_inputs] = X
+    at = 0
+    for k in range(n_layers):
+        first, last, count, place = layout.layers[k]
+        rows = last - first
+        np.dot(W[place : place + rows * count].reshape(rows, count), Y[:count], Z[first:last])
+        while at < len(layout.blocks) and layout.blocks[at, 0] == k:
+            _, op, arity, one, two, source, number = layout.blocks[at]
+            for q in range(number):
+                a = one + q
+                b = two + q if arity == 2 else a
+                _value(op, Z, Y[source + q], slope[a], slope[b], a, b, alpha[b], work, m)
+            at += 1
+    first, last, count, place = layout.layers[n_layers - 1]
+    losses[:] = 0.0
+    for k in range(first, last):
+        for i in range(m):
+            if labelled:
+                r = Z[k, i] - target[k - first, i]
+                losses[0] += share[i] * r * r
+                D[k, i] = 2.0 * share[i] * r
+            else:
+                excess = abs(Z[k, i]) - hyper.bound
+                if excess > 0.0:
+                    losses[2] += excess / m
+                    D[k, i] = np.sign(Z[k, i]) * hyper.delta / m
+    pull = np.float32(hyper.delta / m)
+    at = len(layout.blocks) - 1
+    for k in range(n_layers - 1, -1, -1):
+        first, last, count, place = layout.layers[k]
+        rows = last - first
+        while at >= 0 and layout.blocks[at, 0] == k:
+            _, op, arity, one, two, source, number = layout.blocks[at]
+            singular = 4 <= op <= 5 or op == 8
+            for q in range(number):
+                for a in range(arity):
+                    row = one + q if a == 0 else two + q
+                    total = np.float32(0.0)
+                    for i in range(m):
+                        D[row, i] = S[source + q, i] * slope[row, i]
+                        total += D[row, i]
+                    if singular and a == arity - 1:
+                        d_alpha[row] += total
+                        for i in range(m):
+                            if not Z[row, i] > 0.0:
+                                losses[1] -= Z[row, i] / m
+                                D[row, i] -= pull
+            at -= 1
+        piece = W[place : place + rows * count].reshape(rows, count)
+        G[place : place + rows * count] = np.dot(D[first:last], Y[:count].T).ravel()
+        if k > 0:
+            S[:count] += np.dot(piece.T, D[first:last])
+
+
+@loose
+def _adam(p: Row, g: Row, m: Row, v: Row, step: int, hyper: Hyper, n: int) -> None:
+    rate = hyper.rate * np.sqrt(1.0 - hyper.beta2**step) / (1.0 - hyper.beta1**step)
+    # Adam adds ε to the root of the corrected moment; in terms of the plain one it is this.
+    epsilon = hyper.epsilon * np.sqrt(1.0 - hyper.beta2**step)
+    b1, b2 = np.float32(hyper.beta1), np.float32(hyper.beta2)
+    c1, c2 = np.float32(1.0 - hyper.beta1), np.float32(1.0 - hyper.beta2)
+    rate32, epsilon32 = np.float32(rate), np.float32(epsilon)
+    for j in range(n):
+        m[j] = b1 * m[j] + c1 * g[j]
+        v[j] = b2 * v[j] + c2 * g[j] * g[j]
+        p[j] -= rate32 * m[j] / (np.sqrt(v[j]) + epsilon32)
+
+
+@loose
+def _step(
+    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Row, labelled: bool,
+    where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix, buffer: Matrix, step: int,
+    seed: int, losses: Row,
+) -> None:  # fmt: skip
+    """One step of Adam on a batch; rows of w, phi, relax: value and the two moments."""
+    n, n_args = w.shape[1], relax.shape[1]
+    W, G = buffer[0], buffer[1]
+    gate, slope = np.ones(n, np.float32), np.zeros(n, np.float32)
+    if hyper.gated:
+        u = np.empty(n, np.float32)
+        for j in range(n):
+            u[j] = _uniform(seed + step * n + j)
+        _gate(u, phi[0], gate, slope, n)
+        for j in range(n):
+            if cost[j] == 0.0:  # a bias has no gate
+                gate[j] = 1.0
+                slope[j] = 0.0
+    for j in range(n):
+        W[where[j]] = w[0, j] * gate[j]
+    alpha, d_alpha = np.empty(n_args, np.float32), np.zeros(n_args, np.float32)
+    for k in range(n_args):
+        alpha[k] = np.log1p(np.exp(relax[0, k]))
+    _gradient(layout, W, alpha, X, target, share, hyper, labelled, G, d_alpha, losses)
+    g = np.empty(n, np.float32)
+    if hyper.gated:
+        strength = hyper.strength if labelled else 0.0
+        for j in range(n):
+            p = 1.0 / (1.0 + np.exp(SHIFT - phi[0, j]))
+            g[j] = G[where[j]] * w[0, j] * slope[j] + strength * cost[j] * p * (1.0 - p)
+        _adam(phi[0], g, phi[1], phi[2], step, hyper, n)
+        for j in range(n):
+            phi[0, j] = min(LIMIT, max(-LIMIT, phi[0, j]))
+    for j in range(n):
+        g[j] = G[where[j]] * gate[j]
+    if labelled and hyper.l1 > 0.0:
+        for j in range(n):
+            if cost[j] > 0.0:
+                g[j] += np.float32(hyper.l1) * np.sign(w[0, j])
+    _adam(w[0], g, w[1], w[2], step, hyper, n)
+    if hyper.relaxes:
+        for k in range(n_args):
+            d_alpha[k] /= 1.0 + np.exp(-relax[0, k])
+        _adam(relax[0], d_alpha, relax[1], relax[2], step, hyper, n_args)
+
+
+_HYPER = (*[types.float64] * 7, types.boolean, types.float64, types.boolean)
+
+
+@entry(
+    _I2, _I2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, types.int64, _I1, _I1, _I1, _F1,
+    _F2, _F2, _F2, types.int64, types.int64,
+)  # fmt: skip
+def epoch(
+    layers: Indices, blocks: Indices, n_inputs: int, rate: float, beta1: float, beta2: float,
+    epsilon: float, strength: float, delta: float, bound: float, gated: bool, l1: float,
+    relaxes: bool, XT: Matrix, target: Matrix, weight: Row, domain: Matrix, batch: int,
+    order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
+    relax: Matrix, step: int, seed: int,
+) -> tuple[int, Row]:  # fmt: skip
+    """All rows in the given order, in batches, then a penalty epoch at picked points of the domain.
+
+    Changes w, phi and, if `relaxes`, relax. `l1` is the strength of an L1 penalty on the weights
+    that are no biases. Returns the number of steps so far and the losses (data, domain, bound),
+    means over the batches.
+    """
+    layout = Layout(layers, blocks, n_inputs)
+    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, bound, gated, l1, relaxes)
+    n = len(order)
+    size = layers[-1, 3] + (layers[-1, 1] - layers[-1, 0]) * layers[-1, 2]
+    buffer = np.zeros((2, size), np.float32)
+    losses, total = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    n_batches = max(1, n // batch)
+    for k in range(n_batches):
+        first, last = k * n // n_batches, (k + 1) * n // n_batches
+        m = last - first
+        X, y = np.empty((len(XT), m), np.float32), np.empty((len(target), m), np.float32)
+        share = np.empty(m, np.float32)
+        for i in range(m):
+            row = order[first + i]
+            share[i] = weight[row]
+            for j in range(len(XT)):
+                X[j, i] = XT[j, row]
+            for j in range(len(target)):
+                y[j, i] = target[j, row]
+        share /= np.sum(share)
+        step += 1
+        _step(
+            layout, hyper, X, y, share, True, where, cost, w, phi, relax, buffer, step, seed, losses
+        )  # fmt: skip
+        total += losses
+    if len(picks):
+        X = np.empty((len(XT), len(picks)), np.float32)
+        for i in range(len(picks)):
+            for j in range(len(XT)):
+                X[j, i] = domain[j, picks[i]]
+        step += 1
+        none = np.empty((0, 0), np.float32)
+        share = np.empty(0, np.float32)
+        _step(
+            layout, hyper, X, none, share, False, where, cost, w, phi, relax, buffer, step, seed,
+            losses,
+        )  # fmt: skip
+        total[2] = losses[2] * n_batches
+    return step, total / np.float32(n_batches)

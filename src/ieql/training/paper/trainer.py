@@ -1,0 +1,407 @@
+"""The paper's own training (appendix "Training"): Adam, two phases, penalty epochs.
+
+A model is trained in two phases. In the first all gates are open and nothing is regularised; in the
+second the gates are sampled and the expected complexity costs λ. After every epoch a penalty epoch
+visits points of the declared domain. A model is a pure function of (task, settings, λ, seed).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.expression import Expression
+from ieql.equations.extract import extract
+from ieql.errors import IeqlError, nearest
+from ieql.network import Network
+from ieql.training.paper import gates, objective
+from ieql.training.task import Task
+
+__all__ = ["Model", "PaperSettings", "Trainer"]
+
+Array32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """Numbers of the paper's training; `published` and `short` are ready-made ones."""
+
+    layers: int = 4
+    copies: int = 4
+    first_epochs: int = 2000
+    """T1: epochs of the first phase; 0 skips it, as the paper does for the ambiguous data."""
+    epochs: int = 10_000
+    """T2: epochs of the second phase."""
+    n_strengths: int = 78
+    exponents: tuple[float, float] = (-5.0, 0.0)
+    """λ = 10^k with k from the first to the second in equal steps."""
+    batch: int = 100
+    """The paper does not say; its authors used 20 elsewhere."""
+    rate: float = 1e-3
+    beta1: float = 0.4
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    delta: float = 1.0
+    """Penalty strength δ."""
+    bound: float = 10.0
+    """Bound B of the output, in units of its spread."""
+    penalty_points: int = 100
+
+    @classmethod
+    def published(cls) -> PaperSettings:
+        """As the paper says: about six thousand weights, 12,000 epochs, 78 strengths; hours."""
+        return cls()
+
+    @classmethod
+    def short(cls) -> PaperSettings:
+        """A reduction for a laptop: a smaller network, fewer and larger steps, 12 strengths."""
+        return cls(
+            layers=2,
+            copies=2,
+            first_epochs=100,
+            epochs=400,
+            n_strengths=12,
+            exponents=(-4.0, -1.0),
+            rate=4e-3,
+        )
+
+    @classmethod
+    def of(cls, trainer: str | Mapping[str, Any] | PaperSettings) -> PaperSettings:
+        """The settings behind the name of a trainer, or made of a mapping, checked."""
+        if isinstance(trainer, PaperSettings):
+            return trainer.checked()
+        presets = {"paper": cls.short, "published": cls.published}
+        if isinstance(trainer, str):
+            if trainer in presets:
+                return presets[trainer]()
+            known = ("fast", *presets)
+            raise IeqlError(
+                f"There is no trainer {trainer!r}; known are {', '.join(known)}."
+                f"{nearest(trainer, known)}"
+            )
+        if not isinstance(trainer, Mapping):
+            raise IeqlError(f"trainer must be a name or settings, not {trainer!r}.")
+        names = [f.name for f in fields(cls)]
+        for name in trainer:
+            if name not in names:
+                raise IeqlError(
+                    f"There is no setting {name!r} of the paper's trainer; there are "
+                    f"{', '.join(names)}.{nearest(str(name), names)}"
+                )
+        values = dict(trainer)
+        if isinstance(values.get("exponents"), list):
+            values["exponents"] = tuple(values["exponents"])  # as JSON gives it
+        return cls(**values).checked()
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The regularisation strengths λ of the sweep, from weak to strong."""
+        return tuple((10.0 ** np.linspace(*self.exponents, self.n_strengths)).tolist())
+
+    def checked(self) -> PaperSettings:
+        """These settings, or a sentence that says which of them makes no sense."""
+        least = {
+            "layers": 1, "copies": 1, "epochs": 1, "n_strengths": 1, "batch": 1,
+            "first_epochs": 0, "penalty_points": 0,
+        }  # fmt: skip
+        for name, smallest in least.items():
+            value: Any = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < smallest:
+                raise IeqlError(f"{name} must be a whole number from {smallest} on, not {value!r}.")
+        for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+                raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
+        low_high: Any = self.exponents
+        if (
+            not isinstance(low_high, tuple)
+            or len(low_high) != 2
+            or not all(isinstance(k, int | float) and abs(k) < 300 for k in low_high)
+        ):
+            raise IeqlError(f"exponents must be two numbers, not {low_high!r}.")
+        return self
+
+
+@dataclass
+class Model:
+    """Parameters of a model and the moments of Adam: each array has rows (value, first, second)."""
+
+    w: Array32
+    log_alpha: Array32
+    relax: Array32
+    """α̂, of which the relaxation is the softplus; one for each argument."""
+    step: int = 0
+    epoch: int = 0
+    losses: tuple[float, float, float] = (float("nan"),) * 3
+    """Data loss, domain penalty and bound penalty of the last epoch."""
+
+    def copy(self) -> Model:
+        """An independent copy: the second phase starts from the same first phase for every λ."""
+        return replace(
+            self, w=self.w.copy(), log_alpha=self.log_alpha.copy(), relax=self.relax.copy()
+        )
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no parameter has diverged."""
+        arrays = (self.w, self.log_alpha, self.relax)
+        return all(bool(np.all(np.isfinite(a))) for a in arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class Trainer:
+    """Trains models on one task; everything that is the same for all of them."""
+
+    task: Task
+    settings: PaperSettings
+    given: tuple[Network, NDArray[np.bool_]] | None = None
+    """Another network than the paper's, and which of its weights exist."""
+    relaxes: bool = True
+    """Whether the relaxations α are learned, or stay as they are."""
+    network: Network = field(init=False)
+    where: tuple[NDArray[np.intp], NDArray[np.intp]] = field(init=False)
+    """Row and column of each weight that exists."""
+    cost: Array32 = field(init=False)
+    """Complexity factor of each weight; zero for biases, which have no gate."""
+
+    def __post_init__(self) -> None:
+        """Build the network (paper, section "Architecture"); prohibited weights do not exist."""
+        task, settings = self.task, self.settings
+        if self.given is None:
+            network = Network.regular(
+                task.prior,
+                task.names,
+                task.layers or settings.layers,
+                task.copies or settings.copies,
+            )
+            exists = network.allowed
+        else:
+            network, exists = self.given
+        where = np.nonzero(exists & network.allowed)
+        object.__setattr__(self, "network", network)
+        object.__setattr__(self, "where", where)
+        object.__setattr__(self, "cost", network.costs[where[1]].astype(np.float32))
+
+    # --- data ----------------------------------------------------------------------------------
+
+    @property
+    def bound(self) -> float:
+        """B in the network's coordinates, where the target has mean zero."""
+        if self.task.bounds is None:
+            return self.settings.bound
+        return max(self.task.bounds[1] - abs(self.task.mean), 1e-3)
+
+    def _domain(self) -> Array32:
+        task = self.task
+        scaled = (task.domain - task.centre[:, None]) / task.half[:, None]
+        return np.ascontiguousarray(scaled, dtype=np.float32)
+
+    # --- models --------------------------------------------------------------------------------
+
+    def start(self, seed: int) -> Model:
+        """A fresh model: weights uniform, denominators and other singular arguments at one."""
+        rng = np.random.default_rng([seed, 0])
+        network, (rows, columns) = self.network, self.where
+        limit = 1.0 / np.sqrt(len(network.names) + len(network.layers))
+        w = rng.uniform(-limit, limit, len(rows))
+        bias = columns == 0
+        w[bias] = np.isin(rows[bias], network.singular_rows)
+        n, n_args = len(rows), network.n_args
+        model = Model(
+            np.zeros((3, n), np.float32),
+            np.zeros((3, n), np.float32),
+            np.zeros((3, n_args), np.float32),
+        )
+        model.w[0] = w
+        model.log_alpha[0] = 0.01 * rng.normal(size=n)
+        model.relax[0] = np.log(np.e - 1.0)  # a relaxation of one
+        return model
+
+    def train(
+        self,
+        model: Model,
+        epochs: int,
+        strength: float | None,
+        seed: int,
+        deadline: float,
+        l1: float = 0.0,
+    ) -> bool:
+        """Train on for some epochs; without a strength the gates are open (phase 1).
+
+        `l1` is the strength of an L1 penalty on the weights, which the paper's baseline has.
+
+        Returns False if the deadline passed or the model diverged; `Model.is_finite` tells which.
+        """
+        run = self._numpy_epoch if self._has_custom_units else self._compiled_epoch()
+        for _ in range(epochs):
+            if time.time() > deadline:
+                return False
+            run(model, strength, seed * 1_000_003 + model.epoch, l1)
+            model.epoch += 1
+            if not np.isfinite(model.losses[0]) or not model.is_finite:
+                return False
+        return True
+
+    @property
+    def _has_custom_units(self) -> bool:
+        return any(u.is_custom for layer in self.network.layers for u in layer)
+
+    def _compiled_epoch(self) -> Any:
+        from ieql.training.paper import steps
+
+        XT, y, weight = self.task.dense
+        weight = np.ones(len(y), np.float32) if weight is None else weight
+        layers, blocks, where = _layout(self.network, self.where)
+        domain, s = self._domain(), self.settings
+        target = np.ascontiguousarray(y[None])
+        XT = np.ascontiguousarray(XT)
+
+        def run(model: Model, strength: float | None, seed: int, l1: float = 0.0) -> None:
+            order, picks = self._draw(len(y), domain.shape[1], np.random.default_rng(seed))
+            model.step, losses = steps.epoch(
+                layers, blocks, len(self.network.names), s.rate, s.beta1, s.beta2, s.epsilon,
+                strength or 0.0, s.delta, self.bound, strength is not None, l1, self.relaxes, XT,
+                target, weight, domain, min(s.batch, len(y)), order, picks, where, self.cost,
+                model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
+            )  # fmt: skip
+            model.losses = float(losses[0]), float(losses[1]), float(losses[2])
+
+        return run
+
+    def _draw(
+        self, n: int, n_points: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Order of the rows of an epoch, and points of the domain for its penalty epoch."""
+        count = self.settings.penalty_points if n_points else 0
+        return rng.permutation(n), rng.integers(0, max(n_points, 1), count)
+
+    def _numpy_epoch(
+        self, model: Model, strength: float | None, seed: int, l1: float = 0.0
+    ) -> None:
+        """The work of `steps.epoch` in NumPy, for user-defined units."""
+        rng = np.random.default_rng(seed)
+        XT, y, weight = self.task.dense
+        n, points = len(y), self._domain()
+        order, picks = self._draw(n, points.shape[1], rng)
+        losses = []
+        for rows in np.array_split(order, max(1, n // self.settings.batch)):
+            part = None if weight is None else weight[rows]
+            losses.append(self._step(model, XT[:, rows], y[None, rows], part, strength, rng, l1))
+        data, domain, bound = np.mean(losses, axis=0)
+        if len(picks):
+            bound = self._step(model, points[:, picks], None, None, strength, rng)[2]
+        model.losses = float(data), float(domain), float(bound)
+
+    def _step(
+        self,
+        model: Model,
+        XT: Array32,
+        y: Array32 | None,
+        weight: Array32 | None,
+        strength: float | None,
+        rng: np.random.Generator,
+        l1: float = 0.0,
+    ) -> tuple[float, float, float]:
+        s = self.settings
+        w, phi, relax = model.w[0], model.log_alpha[0], model.relax[0]
+        gate, slope = np.ones_like(w), np.zeros_like(w)
+        if strength is not None:
+            u = rng.uniform(1e-6, 1.0 - 1e-6, len(w)).astype(np.float32)
+            gated = self.cost > 0
+            gate = np.where(gated, gates.sample(u, phi), 1.0)
+            slope = np.where(gated, gates.sample_slope(u, phi), 0.0)
+        W = np.zeros((self.network.n_args, self.network.n_sources), np.float32)
+        W[self.where] = w * gate
+        result = objective.gradient(
+            self.network,
+            W,
+            objective.softplus(relax).astype(np.float32),
+            XT,
+            y,
+            weight,
+            delta=s.delta,
+            bound=self.bound,
+        )
+        G = result.W[self.where]
+        model.step += 1
+        if strength is not None:
+            counted = strength if y is not None else 0.0
+            d_phi = G * w * slope + counted * objective.complexity(phi, self.cost)[1]
+            _adam(model.log_alpha, d_phi, model.step, s)
+            np.clip(phi, -gates.LIMIT, gates.LIMIT, out=phi)
+        pull = l1 * np.sign(w) * (self.cost > 0)
+        _adam(model.w, G * gate + pull, model.step, s)
+        if self.relaxes:
+            _adam(model.relax, result.alpha * objective.softplus_slope(relax), model.step, s)
+        return result.data, result.domain, result.bound
+
+    def penalise(self, model: Model, seed: int) -> None:
+        """A penalty epoch of its own: as many points of the domain as rows, in batches.
+
+        The paper's own training needs one step after every epoch, which `train` does. This is for
+        trainings that do it seldom but thoroughly, and is not worth compiling.
+        """
+        rng = np.random.default_rng(seed)
+        points, n = self._domain(), len(self.task.train)
+        picks = rng.integers(0, points.shape[1], n)
+        for part in np.array_split(picks, max(1, n // self.settings.batch)):
+            self._step(model, points[:, part], None, None, None, rng)
+
+    # --- results -------------------------------------------------------------------------------
+
+    def weights(self, model: Model) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """All weights with gates and relaxations folded in, and which of them are live."""
+        gate = np.where(self.cost > 0, gates.deterministic(model.log_alpha[0]), 1.0)
+        W = np.zeros((self.network.n_args, self.network.n_sources))
+        live = np.zeros(W.shape, dtype=bool)
+        W[self.where] = model.w[0] * gate
+        live[self.where] = gate > 0
+        rows = [
+            r
+            for blocks in self.network.blocks
+            for block in blocks
+            for a in block.unit.singular
+            if np.isfinite(block.unit.domains[a][0])
+            for r in range(block.args[a].start, block.args[a].stop)
+        ]
+        W[rows, 0] += objective.softplus(model.relax[0][rows].astype(np.float64))
+        return W, live
+
+    def equation(self, model: Model) -> Expression:
+        """The equation of a model, in the coordinates of the task."""
+        return self.task.from_dense(extract(self.network, *self.weights(model)))
+
+
+def _adam(p: Array32, g: NDArray[Any], step: int, settings: PaperSettings) -> None:
+    """One step of Adam on (value, first moment, second moment)."""
+    p[1] += (1.0 - settings.beta1) * (g - p[1])
+    p[2] += (1.0 - settings.beta2) * (g * g - p[2])
+    mean = p[1] / (1.0 - settings.beta1**step)
+    square = p[2] / (1.0 - settings.beta2**step)
+    p[0] -= settings.rate * mean / (np.sqrt(square) + settings.epsilon)
+
+
+def _layout(
+    network: Network, where: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Layers and blocks as `steps.Layout` wants them; the place of each weight in the buffer."""
+    layers, place = [], 0
+    for rows, count in zip(network.layer_rows, network.visible, strict=True):
+        layers.append((rows.start, rows.stop, count, place))
+        place += (rows.stop - rows.start) * count
+    blocks = [
+        (k, b.unit.code, b.unit.arity, b.args[0].start, b.args[-1].start, b.sources.start,
+         b.sources.stop - b.sources.start)
+        for k, layer in enumerate(network.blocks)
+        for b in layer
+    ]  # fmt: skip
+    table = np.array(layers, np.int64)
+    layer_of = np.searchsorted(table[:, 1], where[0], side="right")
+    first, _, count, start = table[layer_of].T
+    flat = start + (where[0] - first) * count + where[1]
+    return table, np.array(blocks, np.int64).reshape(-1, 7), flat.astype(np.int64)

@@ -1,0 +1,296 @@
+"""One output to be learned: its rows, split and scaled, its outliers, and its errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.dataset import Dataset, Scaling
+from ieql.data.outliers import gross_outliers, stand_far_off
+from ieql.data.sample import Sample
+from ieql.data.table import constant_columns
+from ieql.equations.expression import Expression, Sum
+from ieql.equations.refit import cross_fitted
+from ieql.errors import IeqlError
+from ieql.prior import Prior
+from ieql.selection import CHOICES, Candidate, select
+from ieql.training.task import Task
+
+if TYPE_CHECKING:
+    from ieql.regressor import IEQLRegressor
+
+__all__ = ["Target", "prepare", "reconsidered"]
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+SEARCH_ROWS = 20_000
+"""The structure is searched on at most this many rows; all training rows fit the constants."""
+DOMAIN_POINTS = 2_000
+"""Points of the declared domain that every candidate must pass during the search."""
+FINAL_DOMAIN_POINTS = 20_000
+"""And those that an equation must pass before it is shown."""
+FEW_ROWS = 2_000
+"""Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
+them, kept back, would say little, and less after it has chosen among the equations."""
+DOMINATED = 0.9
+"""Rows that stand far off are set aside during the search if the variance falls below this part."""
+ROUNDING = 1e-6
+"""Part of the target's spread below which a residual is no reason to call a row an outlier."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """One output to be learned.
+
+    Attributes
+    ----------
+    train, validation : Sample
+        Its rows in the user's coordinates.
+    extrapolation : Sample or None
+        Labelled points outside of them.
+    points : array (inputs, points)
+        Points of the declared domain, in the user's coordinates.
+    inputs, scaling : Scaling
+        Scaling of the inputs and of the output.
+    task : Task
+        What a training sees of all this.
+    left_out : array (rows,)
+        Which of the rows, those to train by and then those to validate by, are outliers.
+    """
+
+    train: Sample
+    validation: Sample
+    extrapolation: Sample | None
+    points: Array
+    inputs: Scaling
+    scaling: Scaling
+    task: Task
+    left_out: Mask
+
+    @cached_property
+    def rows(self) -> Sample:
+        """All rows, outliers and rows for validation included."""
+        return _all_rows(self.train, self.validation)
+
+    @property
+    def is_cross_fitted(self) -> bool:
+        """Whether all rows fit the constants, and their tenths validate each other."""
+        return self.rows.n_rows <= FEW_ROWS
+
+    @cached_property
+    def fitting(self) -> Sample:
+        """The rows that fit the constants in the end."""
+        if self.is_cross_fitted:
+            return self.rows.subset(~self.left_out)
+        return self.train.subset(~self.left_out[: len(self.train)])
+
+    @cached_property
+    def held_out(self) -> Sample:
+        """The rows kept back for validation."""
+        return self.validation.subset(~self.left_out[len(self.train) :])
+
+    @property
+    def n_rows(self) -> tuple[int, int]:
+        """Number of measured rows that fit the constants, and of those kept back."""
+        kept_back = 0 if self.is_cross_fitted else round(self.held_out.n_rows)
+        return round(self.fitting.n_rows), kept_back
+
+    @cached_property
+    def mean_errors(self) -> dict[str, float]:
+        """Errors of the mean predictor, at which the selection criteria clip."""
+        mean = float(np.average(self.fitting.y, weights=self.fitting.weight))
+        constant = Expression(self.task.names, (), (Sum(mean),))
+        errors = {"mean": mean, "validation": self.validation_error(constant)}
+        if self.extrapolation is not None:
+            errors["extrapolation"] = _rmse(constant, self.extrapolation)
+        return errors
+
+    def validation_error(self, expression: Expression) -> float:
+        """Root mean squared error on rows that had no say in the constants.
+
+        With few rows they did have a say in the structure. Each of its k connections was chosen
+        among some thirty, and half of what the best of them seems to explain by chance counts
+        against it: N rows tell as much as N - k ln(30)/2 would.
+        """
+        if not self.is_cross_fitted:
+            return _rmse(expression, self.held_out)
+        n = self.fitting.n_rows
+        telling = max(n - 0.5 * math.log(CHOICES) * expression.n_parameters, 0.25 * n)
+        return cross_fitted(expression, self.fitting) * math.sqrt(n / telling)
+
+    def errors(self, expression: Expression) -> tuple[float, float, float]:
+        """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
+        return (
+            _rmse(expression, self.fitting),
+            self.validation_error(expression),
+            _rmse(expression, self.extrapolation),
+        )
+
+    def outliers(self, front: Sequence[Candidate]) -> Mask:
+        """Which rows stand far off from the equation that describes the data best."""
+        best = front[
+            select(
+                front,
+                "MDL",
+                mean_error=self.mean_errors["validation"],
+                n_rows=self.n_rows,
+            )
+        ]
+        e = best.expression
+        residual = self.rows.y - e.evaluate(self.rows.XT.T)[:, 0]
+        used = [i for i, name in enumerate(e.names) if name in e.inputs_used]
+        places = self.rows.XT[used] if used else self.rows.XT
+        return stand_far_off(places, residual, floor=_floor(self.rows), measured=self.rows.y)
+
+
+def prepare(
+    model: IEQLRegressor,
+    data: Dataset,
+    prior: Prior,
+    extra: tuple[Array, Array] | None,
+    seed: int,
+) -> list[Target]:
+    """Split and scale a data set: one target per output, with the task that trainings see.
+
+    Parameters
+    ----------
+    model : IEQLRegressor
+        Its parameters say the share of validation rows, the bound and the size of the network.
+    data : Dataset
+        All rows, with the declared domain.
+    prior : Prior
+        Expert knowledge.
+    extra : (X, y) or None
+        Labelled points outside the data.
+    seed : int
+        Fixes the split and the points of the domain; see `seed_of`.
+    """
+    train, validation = data.split(model.validation_fraction, seed)
+    # Scales without shifts: see `Task`.
+    inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
+    points = _domain_points(data, seed)
+    rules = _without_constants(prior, data)
+    return [
+        _target(model, k, train, validation, extra, inputs, points, rules)
+        for k in range(data.y.shape[1])
+    ]
+
+
+def _without_constants(prior: Prior, data: Dataset) -> Prior:
+    """The prior, with the inputs left out that have the same value in every row."""
+    names = [data.feature_names[i] for i in constant_columns(data.X)]
+    if not names:
+        return prior
+    return replace(prior, inputs={**prior.inputs, **{name: {"only_in": ()} for name in names}})
+
+
+def _domain_points(data: Dataset, seed: int) -> Array:
+    """Corners and random points of the declared domain, inputs × points."""
+    rng = np.random.default_rng([seed, 1])
+    points = np.concatenate([data.domain.corners(), data.domain.sample(FINAL_DOMAIN_POINTS, rng)])
+    return np.ascontiguousarray(points.T)
+
+
+def _target(
+    model: IEQLRegressor,
+    k: int,
+    train: Dataset,
+    validation: Dataset,
+    extra: tuple[Array, Array] | None,
+    inputs: Scaling,
+    points: Array,
+    prior: Prior,
+) -> Target:
+    own = _sample(train.X, train.y[:, k], train.weight)
+    checks = own
+    if validation is not train:
+        checks = _sample(validation.X, validation.y[:, k], validation.weight)
+    outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
+    aside = np.zeros(len(_all_rows(own, checks)), dtype=bool)
+    if model.loss == "auto":
+        aside = _set_aside(own, checks)
+    counted = own.subset(~aside[: len(own)])
+    zscore = Scaling.zscore(counted.y[:, None], counted.weight)
+    scaling = Scaling(np.zeros(1), zscore.scale)
+    bound, mean = model.output_bound, float(zscore.offset.item())
+    if bound is not None and abs(mean) >= bound:
+        raise IeqlError(
+            f"output_bound is {bound:g}, but the mean of {train.target_names[k]!r} is {mean:g}: "
+            "no equation of use can keep to it; give a larger bound."
+        )
+    box = Scaling.minmax(inputs.transform(train.X))
+    task = Task(
+        names=train.feature_names,
+        prior=prior,
+        train=_scaled(own.subset(~aside[: len(own)]).head(SEARCH_ROWS), inputs, scaling),
+        validation=_scaled(checks.subset(~aside[len(own) :]).head(SEARCH_ROWS), inputs, scaling),
+        centre=box.offset,
+        half=box.scale,
+        mean=mean / float(zscore.scale.item()),
+        domain=np.ascontiguousarray(
+            inputs.transform(points.T[: DOMAIN_POINTS + min(1024, 2 ** len(points))]).T
+        ),
+        extrapolation=None if outside is None else _scaled(outside, inputs, scaling),
+        layers=model.layers if model.layers is not None else prior.layers,
+        copies=model.copies if model.copies is not None else prior.copies,
+        bounds=None
+        if bound is None
+        else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
+    )
+    return Target(own, checks, outside, points, inputs, scaling, task, aside)
+
+
+def _all_rows(train: Sample, validation: Sample) -> Sample:
+    """The rows of both parts; they are one where there were too few rows to part."""
+    return train if validation is train else train.joined(validation)
+
+
+def _set_aside(train: Sample, validation: Sample) -> Mask:
+    """Which rows stand so far off from their neighbours that they would govern the search.
+
+    They are looked at again when there is an equation to measure them by.
+    """
+    rows = _all_rows(train, validation)
+    aside = gross_outliers(rows.XT, rows.y)
+    rest = rows.subset(~aside)
+    matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
+    # Each part must keep some rows.
+    is_left = not (aside[: len(train)].all() or aside[len(train) :].all())
+    return aside if matters and is_left else np.zeros(len(rows), dtype=bool)
+
+
+def reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
+    """The target with the outliers that an equation shows; the same if they are as they were."""
+    left_out = target.outliers(front)
+    if np.array_equal(left_out, target.left_out):
+        return target
+    return replace(target, left_out=left_out)
+
+
+def _floor(rows: Sample) -> float:
+    """Residuals below this are rounding."""
+    return ROUNDING * float(np.subtract(*np.quantile(rows.y, [0.75, 0.25])))
+
+
+def _sample(X: Array, y: Array, weight: Array) -> Sample:
+    return Sample(np.ascontiguousarray(X.T), np.ascontiguousarray(y), weight)
+
+
+def _scaled(sample: Sample, inputs: Scaling, target: Scaling) -> Sample:
+    return Sample(
+        np.ascontiguousarray(inputs.transform(sample.XT.T).T),
+        target.transform(sample.y[:, None])[:, 0],
+        sample.weight,
+    )
+
+
+def _rmse(expression: Expression, sample: Sample | None) -> float:
+    if sample is None:
+        return float("nan")
+    return sample.rmse(expression.evaluate(sample.XT.T)[:, 0])

@@ -1,0 +1,205 @@
+"""The search: many trainings, the same front whatever runs them, and ways to stop."""
+
+from __future__ import annotations
+
+import time
+
+import joblib
+import pytest
+
+from ieql.selection import Front
+from ieql.training.archive import Archive
+from ieql.training.fast.search import Budget, Result, search
+from tasks import make_task
+
+FORMULA = "x*y + 0.5*cos(3*x)"
+
+
+def run(trainings=6, *, n_jobs=1, seed=0, tasks=None, max_time=None, min_time=None, **options):
+    tasks = tasks or [make_task(FORMULA, noise=0.05)]
+    return search(tasks, Budget(max_time, trainings, min_time), seed=seed, n_jobs=n_jobs, **options)
+
+
+def texts(result):
+    return [[c.expression.text() for c in front] for front in result.fronts]
+
+
+def test_the_front_begins_with_the_mean_and_gets_better():
+    result = run(8)
+    front = result.fronts[0].candidates
+    assert front[0].n_parameters == 0
+    assert front[-1].rmse_validation < 0.5 * front[0].rmse_validation
+    assert [c.complexity for c in front] == sorted({c.complexity for c in front})
+    assert result.largest[0] >= front[-1].complexity
+
+
+def test_the_same_seed_gives_the_same_front_whatever_the_number_of_processes():
+    one, two = run(9, n_jobs=1), run(9, n_jobs=2)
+    assert texts(one) == texts(two)
+    assert one.n_trainings == two.n_trainings == 9
+    assert one.largest == two.largest
+    errors = [[c.rmse_validation for c in r.fronts[0]] for r in (one, two)]
+    assert errors[0] == errors[1]
+
+
+def test_another_seed_gives_another_front():
+    assert texts(run(4, seed=0)) != texts(run(4, seed=1))
+
+
+@pytest.mark.parametrize("backend", ["threading", "sequential"])
+def test_any_backend_of_joblib_will_do(backend):
+    expected = texts(run(5))
+    with joblib.parallel_config(backend):
+        assert texts(run(5, n_jobs=2)) == expected
+
+
+def test_a_backend_of_ones_own_gets_all_the_work():
+    """What a cluster engine has to be: a joblib backend; the search knows nothing of it.
+
+    But for the first round, which is over before a cluster would have started.
+    """
+    from joblib.parallel import ThreadingBackend
+
+    submitted = []
+
+    class Counting(ThreadingBackend):
+        supports_return_generator = True
+
+        def submit(self, func, callback=None):
+            submitted.append(func)
+            return super().submit(func, callback)
+
+    joblib.register_parallel_backend("counting", Counting)
+    with joblib.parallel_config("counting"):
+        run(12, n_jobs=2)
+    assert len(submitted) >= 4
+
+
+@pytest.mark.parametrize("trainings", [1, 3, 5])
+def test_the_number_of_trainings_is_kept(trainings):
+    result = run(trainings)
+    assert result.n_trainings == trainings
+    assert result.reason == f"all {trainings} trainings are done"
+    assert not result.interrupted
+
+
+def test_every_target_has_its_own_front():
+    tasks = [make_task("x*y"), make_task("3*x - y")]
+    result = run(3, tasks=tasks)
+    assert len(result.fronts) == len(result.largest) == 2
+    assert result.n_trainings == 6
+    for task, front in zip(tasks, result.fronts, strict=True):
+        for c in front:
+            assert task.candidate(c.expression).rmse_validation == c.rmse_validation
+
+
+def test_a_budget_of_time_is_counted_from_the_start_of_the_clock():
+    assert Budget(10.0, None).deadline(100.0) == 110.0
+    assert Budget(None, 5).deadline(100.0) == float("inf")
+
+
+def test_when_the_time_is_up_there_is_still_a_front():
+    result = run(50, max_time=1.0, start=time.time() - 2.0)
+    assert result.reason == "the time is up"
+    assert result.n_trainings < 50
+    assert result.fronts[0].candidates
+
+
+def test_the_search_ends_by_itself_when_the_equation_is_exact():
+    result = run(200, tasks=[make_task("2*x + 3*y")])
+    assert result.reason == "the equations are exact"
+    assert result.n_trainings < 200
+
+
+def test_the_front_can_be_watched():
+    rounds: list[tuple[int, int]] = []
+
+    def watch(result: Result) -> None:
+        assert all(isinstance(front, Front) for front in result.fronts)
+        rounds.append((result.n_trainings, len(result.fronts[0].candidates)))
+
+    result = run(9, on_round=watch)
+    assert len(rounds) > 1
+    assert [n for n, _ in rounds] == sorted({n for n, _ in rounds})
+    assert rounds[-1] == (9, len(result.fronts[0].candidates))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_keeps_what_was_found(n_jobs):
+    seen = []
+
+    def interrupt(result: Result) -> None:
+        seen.append(texts(result))
+        raise KeyboardInterrupt
+
+    result = run(50, n_jobs=n_jobs, on_round=interrupt)
+    assert result.interrupted
+    assert result.reason == "it was interrupted"
+    assert texts(result) == seen[0]
+    assert 0 < result.n_trainings < 50
+    assert len(result.fronts[0].candidates) > 1
+
+
+def test_an_interrupt_in_the_middle_of_a_round_keeps_the_islands_that_came_home(monkeypatch):
+    from ieql.training.fast import search as module
+
+    calls = []
+    run_island = module.run_island
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run_island(*args)
+
+    monkeypatch.setattr(module, "run_island", interrupted)
+    result = run(50)
+    assert result.interrupted
+    assert result.n_trainings == 2
+    assert len(result.fronts[0].candidates) > 1
+
+
+def test_a_result_shows_the_front_of_each_archive():
+    archives = [Archive(), Archive()]
+    assert Result(archives).fronts == [a.front for a in archives]
+
+
+# --- a least time --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def easily_content(monkeypatch):
+    """A search to which all that is left looks like noise, after some trainings."""
+    monkeypatch.setattr("ieql.training.fast.search.looks_like_noise", lambda *_: True)
+    monkeypatch.setattr("ieql.training.fast.search.PATIENCE_AT_NOISE", 2)
+    return [make_task("x + y", noise=0.3, n=60)]
+
+
+def test_a_least_time_is_kept_whatever_the_search_thinks(easily_content):
+    """What was left looked like noise, and nothing could make the search go on."""
+    first = run(400, tasks=easily_content)
+    assert first.reason == "what is left looks like noise"
+    assert first.n_trainings < 40
+    more = first.n_trainings + 5
+    again = run(more, tasks=easily_content, max_time=60, min_time=50)
+    assert (again.n_trainings, again.reason) == (more, f"all {more} trainings are done")
+
+
+def test_a_least_time_is_over_at_last(easily_content):
+    begin = time.time()
+    result = run(None, tasks=easily_content, max_time=60, min_time=3)
+    assert 3 <= time.time() - begin < 30
+    assert result.reason == "what is left looks like noise"
+
+
+def test_a_least_time_ends_with_the_greatest():
+    assert Budget(10.0, None, 4.0).earliest(100.0) == 104.0
+    assert Budget(10.0, None, 40.0).earliest(100.0) == 110.0
+    assert Budget(10.0, None).earliest(100.0) == 100.0
+
+
+def test_an_exact_equation_ends_the_search_before_any_least_time():
+    begin = time.time()
+    result = run(None, tasks=[make_task("2*x + 3*y")], max_time=120, min_time=100)
+    assert result.reason == "the equations are exact"
+    assert time.time() - begin < 60

@@ -1,0 +1,253 @@
+"""The paper's trainer: compiled steps, phases, gates and relaxations folded into equations."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ieql.errors import IeqlError
+from ieql.network import Network
+from ieql.prior import Prior
+from ieql.training.paper import gates, objective
+from ieql.training.paper.trainer import Model, PaperSettings, Trainer
+from tasks import make_task
+
+FOREVER = float("inf")
+SMALL = PaperSettings(layers=2, copies=1, first_epochs=5, epochs=10, n_strengths=3, batch=50)
+
+
+def trainer(formula="x*y + 0.5*x", prior=None, settings=SMALL, **options):
+    return Trainer(make_task(formula, prior or "plain", **options), settings)
+
+
+def test_published_is_what_the_paper_says():
+    s = PaperSettings.published()
+    assert (s.first_epochs, s.epochs, s.layers, s.copies) == (2000, 10_000, 4, 4)
+    assert (s.rate, s.beta1, s.epsilon, s.delta, s.bound) == (1e-3, 0.4, 1e-8, 1.0, 10.0)
+    assert len(s.strengths) == 78
+    assert s.strengths[0] == pytest.approx(1e-5)
+    assert s.strengths[-1] == pytest.approx(1.0)
+    np.testing.assert_allclose(np.diff(np.log10(s.strengths)), 5 / 77)
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(IeqlError, match="batch must be a whole number from 1 on, not 0"):
+        replace(SMALL, batch=0).checked()
+
+
+def test_a_fresh_model():
+    t = trainer()
+    model = t.start(0)
+    rows, columns = t.where
+    limit = 1 / np.sqrt(2 + 2)
+    weights, biases = model.w[0][columns > 0], model.w[0][columns == 0]
+    assert np.all(np.abs(weights) <= limit)
+    assert np.ptp(weights) > limit
+    singular = np.isin(rows[columns == 0], t.network.singular_rows)
+    np.testing.assert_array_equal(biases, singular.astype(float))
+    np.testing.assert_allclose(objective.softplus(model.relax[0]), 1.0, rtol=1e-6)
+    assert gates.probability(model.log_alpha[0]).mean() == pytest.approx(0.83, abs=0.01)
+
+
+@pytest.mark.parametrize("strength", [None, 1e-2])
+def test_compiled_and_plain_epochs_do_the_same(strength):
+    """In phase 1 there is no randomness but the order of the rows, which both draw alike."""
+    t = trainer("1/(x + 2) + log(y + 2)", low=-1.0, high=1.0, noise=0.01)
+    one, two = t.start(1), t.start(1)
+    run = t._compiled_epoch()
+    for k in range(3):
+        run(one, strength, k)
+        t._numpy_epoch(two, strength, k)
+    assert one.step == two.step
+    if strength is None:
+        np.testing.assert_allclose(one.w[0], two.w[0], atol=2e-3)
+        np.testing.assert_allclose(one.relax[0], two.relax[0], atol=2e-3)
+        assert one.losses[0] == pytest.approx(two.losses[0], rel=1e-2)
+    else:  # other random gates, but the same pressure on them
+        mean = [gates.probability(m.log_alpha[0][t.cost > 0]).mean() for m in (one, two)]
+        assert mean[0] == pytest.approx(mean[1], abs=0.01)
+        assert one.losses[0] == pytest.approx(two.losses[0], rel=0.5)
+
+
+def test_one_compiled_step_is_one_step_of_adam_along_the_gradient():
+    settings = replace(SMALL, batch=10_000, penalty_points=0)
+    t = trainer("sqrt(x + 2) + x*y", settings=settings, low=-1.0, high=1.0)
+    model = t.start(3)
+    before = model.w[0].copy()
+    W, alpha = np.zeros(t.network.allowed.shape), objective.softplus(model.relax[0])
+    W[t.where] = before
+    XT, y, _ = t.task.dense
+    g = objective.gradient(
+        t.network, W, alpha.astype(float), XT.astype(float), y[None].astype(float)
+    )
+    t._compiled_epoch()(model, None, 0)
+    assert model.step == 1
+    assert model.losses[0] == pytest.approx(g.data, rel=1e-4)
+    np.testing.assert_allclose(model.w[1] / (1 - 0.4), g.W[t.where], rtol=1e-3, atol=1e-5)
+    # The first step of Adam is the learning rate in the direction of the sign.
+    moved = np.abs(g.W[t.where]) > 1e-4
+    expected = before[moved] - 1e-3 * np.sign(g.W[t.where][moved])
+    np.testing.assert_allclose(model.w[0][moved], expected, atol=1e-5)
+
+
+def other_network():
+    """One layer of sines and products, then a division that alone is the output; no skips."""
+    prior = Prior(units=("sin", "mul", "div"), prohibit=())
+    task = make_task("x*y + 0.5*x", prior, noise=0.01)
+    hidden = tuple(prior.unit(name) for name in ("sin", "sin", "mul"))
+    network = Network(task.names, (hidden, (prior.unit("div"),)), prior)
+    exists = network.allowed.copy()
+    exists[network.layer_rows[1], 1:3] = False
+    exists[network.layer_rows[2], :6] = False
+    return Trainer(task, SMALL, (network, exists), relaxes=False)
+
+
+def test_only_weights_that_exist_are_trained():
+    t = other_network()
+    model = t.start(0)
+    assert t.train(model, 3, None, 0, FOREVER)
+    W, live = t.weights(model)
+    exists = t.given[1]
+    np.testing.assert_array_equal(live, exists)
+    singular = t.network.singular_rows  # whose relaxation is in the bias
+    assert not np.any(np.delete(W, singular, axis=0)[~np.delete(exists, singular, axis=0)])
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.05])
+def test_compiled_and_plain_epochs_agree_on_l1_and_fixed_relaxations(l1):
+    t = other_network()
+    one, two = t.start(1), t.start(1)
+    fixed = one.relax.copy()
+    run = t._compiled_epoch()
+    for k in range(3):
+        run(one, None, k, l1)
+        t._numpy_epoch(two, None, k, l1)
+    np.testing.assert_allclose(one.w[0], two.w[0], atol=2e-4)
+    np.testing.assert_allclose(one.w[1], two.w[1], atol=1e-3)
+    for model in (one, two):
+        np.testing.assert_array_equal(model.relax, fixed)
+
+
+def test_the_gradient_of_l1_leaves_biases_alone():
+    t = trainer(settings=replace(SMALL, batch=10_000, penalty_points=0))
+    plain, pulled = t.start(0), t.start(0)
+    sign = np.sign(plain.w[0]) * (t.where[1] > 0)
+    t.train(plain, 1, None, 0, FOREVER)
+    t.train(pulled, 1, None, 0, FOREVER, 0.5)
+    np.testing.assert_allclose((pulled.w[1] - plain.w[1]) / (1 - 0.4), 0.5 * sign, atol=1e-4)
+
+
+def test_a_penalty_epoch_of_its_own_pulls_the_output_into_its_bound():
+    t = trainer("5*x*y", settings=replace(SMALL, bound=0.1, rate=0.01), reach=3.0)
+    model = t.start(0)
+    points, none = t._domain(), np.random.default_rng(0)
+    before = t._step(model.copy(), points, None, None, None, none)[2]
+    for seed in range(5):
+        t.penalise(model, seed)
+    assert model.step == 5 * 8  # 400 rows in batches of 50
+    assert t._step(model.copy(), points, None, None, None, none)[2] < 0.8 * before
+
+
+def test_gates_stay_open_in_phase_one_and_shut_under_a_large_strength():
+    t = trainer(noise=0.05)
+    model = t.start(0)
+    start = model.log_alpha.copy()
+    assert t.train(model, 3, None, 0, FOREVER)
+    np.testing.assert_array_equal(model.log_alpha, start)
+    settings = replace(SMALL, rate=0.05)
+    t = trainer(noise=0.05, settings=settings)
+    assert t.train(model, 60, 10.0, 0, FOREVER)
+    gated = t.cost > 0
+    assert np.all(gates.deterministic(model.log_alpha[0][gated]) == 0.0)
+    assert np.abs(model.log_alpha[0]).max() <= gates.LIMIT
+    assert t.equation(model).n_parameters == 0
+
+
+def test_gates_and_relaxations_fold_into_the_printed_equation():
+    """On the rows where every singular argument is inside its domain, both are the same."""
+    t = trainer("1/(x + 2) + log(y + 2)", low=-1.0, high=1.0)
+    model = t.start(0)
+    rng = np.random.default_rng(0)
+    model.log_alpha[0] = rng.normal(0.0, 2.0, len(model.w[0]))
+    model.relax[0] = rng.normal(size=len(model.relax[0]))
+    gate = np.where(t.cost > 0, gates.deterministic(model.log_alpha[0]), 1.0)
+    W = np.zeros(t.network.allowed.shape)
+    W[t.where] = model.w[0] * gate
+    XT = t.task.dense[0].astype(float)
+    alpha = objective.softplus(model.relax[0].astype(float))
+    _, Z = objective.forward(t.network, W, alpha, XT)
+    inside = np.all(Z[t.network.singular_rows] > 0, axis=0)
+    assert inside.sum() > 5
+    printed = t.equation(model).evaluate(t.task.train.XT.T)[:, 0]
+    network = Z[-1] + t.task.mean
+    np.testing.assert_allclose(printed[inside], network[inside], rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_prohibited_is_never_live():
+    prior = Prior.of({"units": ["cos", "exp", "mul"], "prohibit": ["cos(cos)", "exp(mul)"]})
+    t = trainer(prior=prior)
+    model = t.start(0)
+    t.train(model, 2, None, 0, FOREVER)
+    t.train(model, 5, 1e-3, 0, FOREVER)
+    W, live = t.weights(model)
+    assert not np.any(live & ~t.network.allowed)
+    assert not np.any(W[~t.network.allowed])
+    assert t.equation(model).is_allowed(prior)
+
+
+def test_the_penalty_epoch_visits_points_of_the_domain():
+    t = trainer(reach=3.0)
+    box = t._domain()
+    order, picks = t._draw(40, box.shape[1], np.random.default_rng(0))
+    assert sorted(order) == list(range(40))
+    assert len(picks) == 100
+    assert np.all(picks < box.shape[1])
+    assert 2.0 < np.abs(box[:, picks]).max() <= 3.0 + 1e-5  # beyond the data, inside the domain
+
+
+def test_a_penalty_epoch_pulls_the_output_back_into_its_bound():
+    settings = replace(SMALL, bound=0.5, rate=0.02, batch=1000)
+    errors = []
+    for delta in (0.0, 10.0):
+        t = trainer("5*x*y", settings=replace(settings, delta=delta), reach=3.0)
+        model = t.start(0)
+        t.train(model, 40, None, 0, FOREVER)
+        errors.append(model.losses[2])
+    assert errors[1] < errors[0]
+
+
+def test_a_training_is_fixed_by_its_seed():
+    def weights(seed):
+        t = trainer(noise=0.05)
+        model = t.start(seed)
+        t.train(model, 2, None, seed, FOREVER)
+        t.train(model, 2, 1e-3, seed, FOREVER)
+        return model.w[0]
+
+    np.testing.assert_array_equal(weights(1), weights(1))
+    assert not np.array_equal(weights(1), weights(2))
+
+
+def test_the_deadline_and_divergence_stop_a_training():
+    t = trainer()
+    assert not t.train(t.start(0), 1000, None, 0, time.time() - 1)
+    wild = Trainer(t.task, replace(SMALL, rate=1e30))
+    model: Model = wild.start(0)
+    assert not wild.train(model, 50, None, 0, FOREVER)
+    assert not (model.is_finite and np.isfinite(model.losses[0]))
+
+
+def test_units_of_the_users_own_are_trained_too():
+    from ieql.units import Unit
+
+    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    prior = Prior(units=("mul", "tanh"), custom=(tanh,))
+    t = trainer("x*y", prior=prior)
+    model = t.start(0)
+    assert t.train(model, 3, None, 0, FOREVER)
+    first = model.losses[0]
+    assert t.train(model, 10, 1e-4, 0, FOREVER)
+    assert model.losses[0] < first
