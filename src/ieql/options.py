@@ -17,7 +17,7 @@ import numpy as np
 
 from ieql.errors import IeqlError, nearest
 from ieql.prior import PRESETS, Prior
-from ieql.selection import CRITERIA
+from ieql.selection import CRITERIA, DEFAULT, find_criterion
 from ieql.training.registry import TRAINERS, trainer_of
 
 if TYPE_CHECKING:
@@ -180,12 +180,7 @@ def _jobs(name: str, value: Any) -> int | None:
 
 
 def _selection(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in CRITERIA:
-        raise IeqlError(
-            f"There is no selection criterion {value!r}; known are {', '.join(CRITERIA)}."
-            f"{nearest(str(value), CRITERIA)}"
-        )
-    return value
+    return find_criterion(value).name
 
 
 def _loss(name: str, value: Any) -> str:
@@ -289,10 +284,10 @@ class FitOptions:
         ),
     )
     selection: str = field(
-        default="MDL",
+        default=DEFAULT,
         metadata=_option(
-            'str, default "MDL"',
-            "Criterion that picks the equation used by `predict`: MDL, V_int, V_int-S or V_int&ex.",
+            f'str, default "{DEFAULT}"',
+            f"Criterion that picks the equation used by `predict`: {', '.join(CRITERIA)}.",
             _selection,
             Resume.KEPT,
             flag=Flag(

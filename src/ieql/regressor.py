@@ -34,7 +34,7 @@ from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
 from ieql.run.folder import sha256_of
 from ieql.run.settings import run_settings
-from ieql.selection import CRITERIA, Candidate
+from ieql.selection import CRITERIA, EXTRAPOLATION, Candidate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,11 +219,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         asked = checked(self)
         if (X_extra is None) != (y_extra is None):
             raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
-        if CRITERIA[asked.selection].needs_extrapolation and X_extra is None:
-            raise IeqlError(
-                f"The criterion {asked.selection} needs labelled points outside the data: give "
-                "X_extrapolation and y_extrapolation, or choose MDL."
-            )
+        criterion = CRITERIA[asked.selection]
+        if EXTRAPOLATION in criterion.needs and X_extra is None:
+            raise IeqlError(criterion.lacking(EXTRAPOLATION))
         return asked
 
     def _measured(
@@ -634,8 +632,8 @@ def resume_run(path: str | os.PathLike[str], **changes: Any) -> IEQLRegressor:
 
     asked = read_asked(path)
     model = IEQLRegressor(**{**parameters(asked.options), **changes})
-    outside = asked.outside or (None, None)
-    return model._fit(asked.X, asked.y, None, *outside, asked.source)
+    X_extra, y_extra = asked.outside or (None, None)
+    return model._fit(asked.X, asked.y, None, X_extra, y_extra, asked.source)
 
 
 def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:

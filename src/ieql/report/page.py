@@ -22,15 +22,10 @@ from ieql.report.network_drawing import network_drawing
 from ieql.report.outlier_part import doubts, outlier_part
 from ieql.report.views import frequencies
 from ieql.report.words import input_rules, number, preset_name, prohibitions, unit_name
+from ieql.selection import find_criterion
 
 __all__ = ["page"]
 
-CRITERIA = {
-    "MDL": "the shortest description of the data: error of all rows against complexity",
-    "V_int": "the least validation error",
-    "V_int-S": "the least sum of squared validation error and complexity, each scaled to [0, 1]",
-    "V_int&ex": "the least error inside and outside the data",
-}
 NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\ud800-\\udfff\\ufffe\\uffff]")
 """Characters that HTML does not know, and halves of such that cannot be written to a file."""
 MAX_COLUMNS = 200
@@ -55,7 +50,7 @@ def page(model: FittedModel, evidence: Evidence | None = None) -> str:
         outputs=_outputs(findings),
         joint=_joint(findings),
         criterion=findings.model.criterion,
-        criterion_words=CRITERIA.get(findings.model.criterion, ""),
+        criterion_words=find_criterion(findings.model.criterion).takes,
         validation=validation_sentence(findings.model.validation),
         prior=_prior(findings),
         units=_units(findings),
