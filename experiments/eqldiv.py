@@ -20,6 +20,7 @@ from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.learn import seed_of
 from ieql.network import Network
+from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.problems import Problem
 from ieql.selection import Candidate

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.budget import BUDGETS, Budget
 from ieql.errors import IeqlError
-from ieql.run.folder import versions
+from ieql.model import versions
 from tables import plain, write_results
 
 if TYPE_CHECKING:

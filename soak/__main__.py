@@ -22,7 +22,7 @@ from typing import Any
 
 import soak
 from ieql.errors import nearest
-from ieql.run.folder import versions
+from ieql.model import versions
 from soak.check import Check, Outcome
 
 __all__ = ["all_checks", "main", "page", "run_checks"]

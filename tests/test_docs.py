@@ -155,12 +155,12 @@ def in_a_hurry(monkeypatch, tmp_path):
     """Give every fit little time and one process, in an empty folder, with no window to draw in."""
     learn = ieql.learn.learn
 
-    def learn_quickly(model, *rest):
-        quick = copy.copy(model)
+    def learn_quickly(options, *rest, **more):
+        quick = copy.copy(options)
         quick.n_jobs = 1
-        if model.max_trainings is None:
-            quick.max_time = min(model.max_time, SECONDS)
-        return learn(quick, *rest)
+        if options.max_trainings is None:
+            quick.max_time = min(options.max_time, SECONDS)
+        return learn(quick, *rest, **more)
 
     monkeypatch.setattr(ieql.learn, "learn", learn_quickly)
     monkeypatch.chdir(tmp_path)

@@ -20,6 +20,7 @@ COLUMNS = [
     "equation",
     "complexity",
     "n_parameters",
+    "n_constants",
     "rmse_train",
     "rmse_validation",
     "rmse_extrapolation",
@@ -356,7 +357,7 @@ def test_a_selection_in_vain_changes_nothing(model):
     before = model.equations_
     with pytest.raises(IeqlError, match="needs labelled points outside the data"):
         model.select("V_int&ex")
-    with pytest.raises(IeqlError, match=r"Unknown selection criterion 'V_ex'"):
+    with pytest.raises(IeqlError, match=r"There is no selection criterion 'V_ex'"):
         model.select("V_ex", X_extrapolation=np.ones((3, 3)), y_extrapolation=np.ones(3))
     pd.testing.assert_frame_equal(model.equations_, before)
 

@@ -434,8 +434,10 @@ def scores(
 def find_criterion(name: str) -> Criterion:
     """Return the criterion of this name; an `IeqlError` names the nearest if there is none."""
     if name not in CRITERIA:
-        hint = nearest(str(name), CRITERIA) or f" Valid criteria: {', '.join(CRITERIA)}."
-        raise IeqlError(f"Unknown selection criterion {name!r}.{hint}")
+        raise IeqlError(
+            f"There is no selection criterion {name!r}; known are {', '.join(CRITERIA)}."
+            f"{nearest(str(name), CRITERIA)}"
+        )
     return CRITERIA[name]
 
 
