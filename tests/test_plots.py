@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ieql import IEQLRegressor
+from fitted import model as hand_made
+from ieql import IeqlError, IEQLRegressor
 from ieql.errors import DisagreementWarning
 from ieql.learn import learn
 from ieql.run.folder import RunFolder
@@ -93,3 +94,20 @@ def test_a_random_state_that_is_no_number_is_no_seed():
     model = IEQLRegressor(max_trainings=1, n_jobs=1).fit(X, X[:, 0])
     assert model.evidence_.seed is None
     assert "not repeatable" in model.report_html()
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    """A full disk left half a page where a whole one had been."""
+    import os
+
+    path = tmp_path / "report.html"
+    path.write_text("what was there before", encoding="utf-8")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(IeqlError, match=r"^Cannot write the report .*: No space left on device"):
+        hand_made().report(path)
+    assert path.read_text(encoding="utf-8") == "what was there before"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]

@@ -445,3 +445,84 @@ def test_progress_is_told_on_stderr(capsys):
     assert "validation error" in err
     quick().fit(*rows())
     assert capsys.readouterr() == ("", "")
+
+
+# --- what was asked, as it was then --------------------------------------------------------------
+
+
+def test_a_prior_file_is_read_once(tmp_path):
+    """It was read again at every save, report and round: edited later, it was the model's own."""
+    path = tmp_path / "prior.yaml"
+    path.write_text("units: [square]\n", encoding="utf-8")
+    model = quick(prior=str(path)).fit(*rows())
+    path.write_text("units: [cos]\ncosts: {cos: 7}\n", encoding="utf-8")
+    model.save(tmp_path / "model.json")
+    assert IEQLRegressor.load(tmp_path / "model.json").prior.units == ("square",)
+    assert model.fitted_.prior.units == ("square",)
+    path.unlink()
+    model.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+
+
+def test_a_prior_file_that_goes_away_does_not_end_a_running_fit(tmp_path, monkeypatch):
+    from ieql import learn
+
+    path = tmp_path / "prior.yaml"
+    path.write_text("units: [square]\n", encoding="utf-8")
+    train = learn.train
+
+    def without_file(*args, **options):
+        path.unlink()
+        return train(*args, **options)
+
+    monkeypatch.setattr(learn, "train", without_file)
+    model = quick(prior=str(path), run_dir=tmp_path / "run", max_trainings=6).fit(*rows())
+    assert model.fitted_.prior.units == ("square",)
+
+
+def test_a_clock_that_is_set_during_a_fit_does_not_end_it(monkeypatch):
+    """Deadlines were moments of the system's time: an hour put forward, and the time was up."""
+    import time
+
+    monkeypatch.setattr(time, "time", lambda: 1e12)
+    X, y = rows()
+    model = quick(max_trainings=3).fit(X, y + np.random.default_rng(0).normal(0, 0.1, len(y)))
+    assert model.stop_reason_ == "all 3 trainings are done"
+
+
+# --- frames with more columns than inputs --------------------------------------------------------
+
+
+def test_columns_that_are_no_input_are_ignored_as_on_the_command_line():
+    X, y = rows()
+    X = pd.DataFrame(X, columns=[f"in {j}" for j in range(X.shape[1])])
+    model = quick().fit(X, y)
+    more = X.assign(remark="fine", out=y)[["out", "remark", *reversed(X.columns)]]
+    np.testing.assert_array_equal(model.predict(more), model.predict(X))
+    assert model.score(more, y) == model.score(X, y)
+    with pytest.raises(IeqlError, match=r"X lacks the column 'in 0', which is an input of the fit"):
+        model.predict(more.drop(columns="in 0"))
+
+
+# --- what is counted -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "n_parameters", "n_constants"),
+    [
+        ("3", 0, 1),
+        ("x + y", 2, 0),
+        ("2.5*x**2 + 1.5", 2, 2),
+        ("cos(3*x + 0.5) - y", 3, 2),
+        ("1/(x + 2)", 2, 1),
+        ("4*x**1.7", 3, 2),
+    ],
+)
+def test_weights_are_counted_as_in_the_paper_and_constants_as_one_sees_them(
+    text, n_parameters, n_constants
+):
+    """Two were reported where three numbers were printed, and nine where there were seven."""
+    from fitted import model
+
+    row = model((text,), names=("x", "y"), prior="plain").equations_.iloc[0]
+    assert (row["n_parameters"], row["n_constants"]) == (n_parameters, n_constants)

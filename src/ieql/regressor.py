@@ -324,12 +324,13 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         return X
 
     def _without_others(self, X: Any) -> Any:
-        """A frame that holds all inputs and more, without the others; anything else as it is."""
-        names = getattr(self, "feature_names_in_", None)
-        columns = getattr(X, "columns", None)
-        if names is None or columns is None or len(columns) <= len(names):
-            return X
-        return X[list(names)] if set(names) <= set(columns) else X
+        """A frame with more columns than inputs, without the others; anything else as it is.
+
+        One with as many columns is left to scikit-learn, which also minds their order.
+        """
+        names = getattr(self, "feature_names_in_", ())
+        columns = getattr(X, "columns", ())
+        return self._by_name(X, "X") if len(columns) > len(names) > 0 else X
 
     # --- the front -----------------------------------------------------------------------------
 

@@ -95,3 +95,28 @@ def test_a_run_from_python_is_gone_on_with_there(tmp_path):
 def test_a_damaged_description_is_said(run, text):
     Path(run, "run.json").write_text(text)
     assert "damaged" in ieql("resume", run, code=2).stderr
+
+
+def test_what_was_declared_of_the_domain_stays_what_was_declared(run):
+    """A partly declared domain became a fully declared one when the run went on."""
+    before = IEQLRegressor.load(Path(run, "model.json"))
+    assert before.domain == {"a": (-2.0, 2.0)}
+    ieql("resume", run, "--trainings", "3", "--jobs", "1")
+    after = IEQLRegressor.load(Path(run, "model.json"))
+    assert after.domain == before.domain
+    assert after.fitted_.declared == ("a",)
+    settings = json.loads(Path(run, "run.json").read_text())["settings"]
+    assert settings["declared_inputs"] == ["a"]
+
+
+def test_a_run_of_old_does_not_say_which_inputs_were_declared(run):
+    path = Path(run, "run.json")
+    form = json.loads(path.read_text())
+    del form["settings"]["declared_inputs"]
+    path.write_text(json.dumps(form))
+    ieql("resume", run, "--trainings", "3", "--jobs", "1")
+
+
+def test_a_run_may_go_on_with_another_criterion(run):
+    ieql("resume", run, "--trainings", "3", "--jobs", "1", "--select", "V_int")
+    assert IEQLRegressor.load(Path(run, "model.json")).criterion_ == "V_int"
