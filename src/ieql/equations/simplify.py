@@ -39,11 +39,7 @@ def gauge(expression: Expression) -> Expression:
     size moves to the coefficients behind the unit, for log to their bias), the bias inside exp
     becomes a factor, and a cosine's leading coefficient is positive.
     """
-    builder = GaugedBuilder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for node in expression.nodes:
-        values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
-    return builder.expression(*(translate(s, values) for s in expression.outputs))
+    return GaugedBuilder(expression.names).rebuild(expression)
 
 
 class GaugedBuilder(Builder):
@@ -184,14 +180,10 @@ def _rewritings(expression: Expression) -> Iterator[Expression]:
 
 def _rewrite(expression: Expression, k: int, rule: Rule) -> Expression | None:
     builder = Builder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for j, node in enumerate(expression.nodes):
-        args = tuple(translate(a, values) for a in node.args)
-        result = rule(expression, k, builder, args) if j == k else builder.apply(node.unit, *args)
-        if result is None:
-            return None
-        values.append(result)
-    return builder.expression(*(translate(s, values) for s in expression.outputs))
+    values = builder.copy(expression, stop=k)
+    args = tuple(translate(a, values) for a in expression.nodes[k].args)
+    result = rule(expression, k, builder, args)
+    return None if result is None else builder.rebuild(expression, [*values, result])
 
 
 def _inverse(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:

@@ -106,10 +106,7 @@ class _Layout:
         self.e, self.prior, self.targets = expression, prior, targets
         self.d = len(expression.names)
         self.depth = expression.depth
-        self.levels = [0] * self.d
-        for node in expression.nodes:
-            below = (self.levels[i] for a in node.args for i in a.sources)
-            self.levels.append(1 + max(below, default=0))
+        self.levels = expression.levels
         self.spreads = _spreads(expression, X)
         self.used_by = _outputs_of(expression)
         self.places: list[Place] = []

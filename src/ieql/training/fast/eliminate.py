@@ -180,13 +180,8 @@ def _straighten(state: State, sample: Sample, prior: Prior) -> State:
 def _with_line(expression: Expression, k: int, line: Sum) -> Expression:
     """The expression with node k replaced by a sum of its sources."""
     builder = Builder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for j, node in enumerate(expression.nodes):
-        if j == k:
-            values.append(translate(line, values))
-        else:
-            values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
-    return builder.expression(*(translate(s, values) for s in expression.outputs))
+    values = builder.copy(expression, stop=k)
+    return builder.rebuild(expression, [*values, translate(line, values)])
 
 
 def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
