@@ -27,7 +27,7 @@ EXPRESSION = (
     "unit_counts", "constants", "to_sympy",
 )  # fmt: skip
 PROBLEM = ("truth",)
-HIDDEN = ("self", "code")  # the opcode of a unit is none of the user's business
+HIDDEN = ("self", "limit", "cross", "code")  # what is for the table's own units alone
 # What is described: the object, where it is imported from, and its members (None: all public ones).
 ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (IEQLRegressor, "ieql", None),

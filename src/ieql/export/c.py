@@ -166,12 +166,7 @@ def _not_finite(value: float) -> str:
 
 
 def _template(unit: Unit) -> str:
-    if unit.c is None:
-        raise IeqlError(
-            f"The unit {unit.name!r} has no form in C; define it with one, such as "
-            f"Unit({unit.name!r}, ..., c='tanh({{0}})')."
-        )
-    return unit.c
+    return unit.template("c", "C")
 
 
 def _float_template(unit: Unit) -> str:
