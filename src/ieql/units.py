@@ -632,6 +632,7 @@ SQRT = Unit(
     latex=r"\sqrt{{{0}}}",
     c="sqrt({0})",
     python="np.sqrt({0})",
+    templates={"mathml": "<msqrt>{0}</msqrt>"},
     interval=lambda x: (math.sqrt(x[0]), math.sqrt(x[1])) if x[0] >= 0 else None,
     closed=True,
     powers=(0.5,),

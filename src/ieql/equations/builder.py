@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.units import Unit
+from ieql.units import DIV, MUL, Unit
 
 __all__ = ["Builder", "tidy", "translate"]
 
@@ -37,12 +37,12 @@ class Builder:
             value = float(unit(*(np.array([a.bias]) for a in args))[0])
             if math.isfinite(value):
                 return Sum(value)
-        if unit.name == "mul":
+        if unit is MUL:
             for a, b in (args, args[::-1]):
                 if a.is_constant:
                     return b.scaled(a.bias)
         factor = 1.0
-        if unit.name == "div":
+        if unit is DIV:
             numerator, denominator = args
             if denominator.is_constant and denominator.bias != 0.0:
                 return numerator.scaled(1.0 / denominator.bias)

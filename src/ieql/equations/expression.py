@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
 from ieql.files import MAX_NAME
-from ieql.units import Interval, Unit, unit
+from ieql.units import EXP, LOG, Interval, Unit, unit
 
 if TYPE_CHECKING:
     from ieql.prior import Prior
@@ -222,10 +222,10 @@ class Expression:
         Whole exponents and roots have units of their own; any other power is written as one.
         """
         s = node.args[0]
-        if node.unit.name != "exp" or s.bias != 0.0 or len(s.sources) != 1:
+        if node.unit is not EXP or s.bias != 0.0 or len(s.sources) != 1:
             return None
         p, k = s.weights[0], s.sources[0] - len(self.names)
-        if k < 0 or self.nodes[k].unit.name != "log" or not math.isfinite(p):
+        if k < 0 or self.nodes[k].unit is not LOG or not math.isfinite(p):
             return None
         if p == int(p) or abs(p) == 0.5:
             return None
