@@ -291,7 +291,8 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
                 if run is not None:
                     run.write(self)
                 if watch is not None:
-                    watch.show(self.equations_, self.n_trainings_)
+                    found = [c.expression for front in self.fronts_ for c in front]
+                    watch.show(self.equations_, found, self.n_trainings_)
 
             seen = publish if run is not None or watch is not None else None
             publish(learn(self, data, prior, extra, start, run, seen), finished=True)
@@ -662,6 +663,53 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             OutsideDomainWarning,
             stacklevel=3,
         )
+
+    def export(
+        self,
+        format: str,
+        index: int | None = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        precise: bool = False,
+        **options: Any,
+    ) -> str | bytes:
+        """The selected equation in one of the formats that ``ieql export --list`` names.
+
+        Parameters
+        ----------
+        format : str
+            The format's name, such as ``"c"``; see `ieql.export.formats` for one of your own.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        path : path, optional
+            A file to write, whole or not at all.
+        precise : bool, default False
+            Take the constants with all digits that were fitted.
+        **options
+            What the format takes: ``digits``, ``real``, ...
+
+        Returns
+        -------
+        str or bytes
+            What stands in the file: text, or bytes if the format is no text.
+        """
+        from ieql.export.formats import find_format
+
+        chosen = find_format(format)
+        chosen.check(options)
+        equations = self._equations(index, precise)
+        if index is not None and not chosen.all_outputs and len(equations) > 1:
+            rows = zip(equations, self._rows_of(index), strict=True)
+            equations = [equation for equation, row in rows if row is not None]
+        content = chosen(equations, self.domain_, **options)
+        if path is not None:
+            try:
+                write_whole(Path(path), content)
+            except OSError as error:
+                raise NotWritableError(
+                    f"Cannot write {str(path)!r}: {error.strerror or error}; choose another place."
+                ) from error
+        return content
 
     def sympy(self, index: int | None = None, *, precise: bool = False) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs).
