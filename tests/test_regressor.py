@@ -354,7 +354,7 @@ def test_selecting_by_points_outside_the_data():
 
 def test_a_selection_in_vain_changes_nothing(model):
     before = model.equations_
-    with pytest.raises(IeqlError, match="needs extrapolation errors"):
+    with pytest.raises(IeqlError, match="needs labelled points outside the data"):
         model.select("V_int&ex")
     with pytest.raises(IeqlError, match=r"Unknown selection criterion 'V_ex'"):
         model.select("V_ex", X_extrapolation=np.ones((3, 3)), y_extrapolation=np.ones(3))

@@ -15,7 +15,20 @@ from hypothesis import strategies as st
 
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.selection import Candidate, Front, scores, select, thinned
+from ieql.selection import (
+    CRITERIA,
+    DEFAULT,
+    EXTRAPOLATION,
+    Candidate,
+    Context,
+    Criterion,
+    Front,
+    find_criterion,
+    register_criterion,
+    scores,
+    select,
+    thinned,
+)
 
 PAPER = ("V_int", "V_int-S", "V_int&ex")
 
@@ -280,3 +293,84 @@ def test_an_equation_that_does_not_predict_its_own_rows_is_not_selected():
     honest = Candidate(None, 2.0, 2, 1.0, 1.1)
     bent = Candidate(None, 3.0, 3, 0.6, 8.0)
     assert select([honest, bent], "MDL", n_rows=(40, 0)) == 0
+
+
+def test_the_description_length_selects_something_whatever_the_errors():
+    assert select([candidate(9, math.inf, train=1e300), candidate(3, 1.0, train=1e300)], "MDL") == 1
+
+
+# The registry ------------------------------------------------------------------------------------
+
+
+def training_errors(candidates: Any, context: Context) -> Any:
+    return [c.rmse_train for c in candidates]
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry to add to, put back afterwards."""
+    monkeypatch.setattr("ieql.selection._CRITERIA", found := dict(CRITERIA))
+    monkeypatch.setattr("ieql.selection.CRITERIA", found)
+
+
+def test_the_registry_lists_our_criteria_in_order() -> None:
+    assert list(CRITERIA) == ["MDL", "V_int", "V_int-S", "V_int&ex"]
+    assert all(criterion.name == name for name, criterion in CRITERIA.items())
+    assert DEFAULT in CRITERIA
+    assert [name for name in CRITERIA if EXTRAPOLATION in CRITERIA[name].needs] == ["V_int&ex"]
+    with pytest.raises(TypeError):
+        CRITERIA["mine"] = CRITERIA["MDL"]  # type: ignore[index]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_criterion_of_ones_own_selects() -> None:
+    register_criterion(Criterion("train", "the least training error", training_errors))
+    assert find_criterion("train").takes == "the least training error"
+    front = [candidate(9, 0.1, train=0.5), candidate(3, 0.9, train=0.2), candidate(2, 9, train=0.2)]
+    assert select(front, "train") == 2  # of equals the simplest
+    assert scores(front, "train").tolist() == [0.5, 0.2, 0.2]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_criterion_of_ones_own_gets_what_the_fit_knows() -> None:
+    seen: list[Context] = []
+
+    def spy(candidates: Any, context: Context) -> Any:
+        seen.append(context)
+        return np.zeros(len(candidates))
+
+    register_criterion(Criterion("spy", "whatever comes first", spy))
+    select(THREE, "spy", mean_error=2.0, largest_complexity=9.0, n_rows=(7, 3))
+    assert seen == [Context(mean_error=2.0, largest_complexity=9.0, n_rows=(7, 3))]
+
+
+def test_a_taken_name_is_refused() -> None:
+    with pytest.raises(IeqlError, match="already a selection criterion 'MDL'; choose another name"):
+        register_criterion(Criterion("MDL", "the least training error", training_errors))
+    assert CRITERIA["MDL"].values is not training_errors
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_message_about_what_a_criterion_lacks_comes_from_its_entry() -> None:
+    register_criterion(Criterion("far", "the best outside", training_errors, (EXTRAPOLATION,)))
+    message = (
+        "The criterion far needs labelled points outside the data: give X_extrapolation and "
+        "y_extrapolation, or choose MDL."
+    )
+    assert find_criterion("far").lacking(EXTRAPOLATION) == message
+    with pytest.raises(IeqlError) as caught:
+        select([candidate(1, 0.1)], "far")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0], "bad gives 1 values for 3 candidates"),
+        ([math.nan] * 3, "None of the 3 candidates has finite values for bad"),
+    ],
+)
+def test_values_that_cannot_be_compared_are_refused(values: Any, message: str) -> None:
+    bad = Criterion("bad", "nothing", lambda candidates, context: values)
+    with pytest.raises(IeqlError, match=message):
+        bad.select(THREE, Context())

@@ -101,9 +101,9 @@ def _lines(columns: dict[str, list[str]], equations: list[str]) -> list[str]:
     cells = [[*columns], *([*row] for row in zip(*columns.values(), strict=True))]
     shown = [[visible(cell) for cell in row] for row in cells]
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
-    return [
-        "  ".join(
-            [*(" " * (w - cell_len(c)) + c for c, w in zip(row, widths, strict=True)), visible(text)]
-        )
-        for row, text in zip(shown, equations, strict=True)
+    padded = [
+        [" " * (width - cell_len(cell)) + cell for cell, width in zip(row, widths, strict=True)]
+        for row in shown
     ]
+    texts = map(visible, equations)
+    return ["  ".join([*row, text]) for row, text in zip(padded, texts, strict=True)]

@@ -11,10 +11,12 @@ from ieql.console import front_table, unfinished_text, visible
 
 if TYPE_CHECKING:
     import pandas as pd
-    from ieql.equations.expression import Expression
     from rich.console import Console, RenderableType
 
-__all__ = ["Watch"]
+    from ieql.equations.expression import Expression
+    from ieql.observer import Snapshot
+
+__all__ = ["LiveDisplay"]
 
 REFRESH = 4
 """Times a second that the clock is drawn anew."""
@@ -22,13 +24,13 @@ MOST_ROWS = 12
 """Equations shown; of a longer front those around the selected one."""
 
 
-class Watch:
-    """Shows a fit on the error stream until it ends; use it in a ``with`` statement.
+class LiveDisplay:
+    """An observer that shows a fit on the error stream; use it in a ``with`` statement.
 
     Parameters
     ----------
     start : float
-        When the fit began (``time.time()``).
+        When the fit began (``time.monotonic()``).
     max_time : float or None
         Its seconds.
     console : rich Console, optional
@@ -57,7 +59,7 @@ class Watch:
                 transient=True,
             )
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> LiveDisplay:
         if self._live is not None:
             self._live.start()
         return self
@@ -66,10 +68,16 @@ class Watch:
         if self._live is not None:
             self._live.stop()
 
+    def on_round(self, snapshot: Snapshot) -> None:
+        """Show what has been found so far."""
+        model = snapshot.model
+        found = [c.expression for front in model.fronts for c in front]
+        self.show(model.equations(), found, model.n_trainings)
+
     def show(
         self, front: pd.DataFrame, expressions: Sequence[Expression], n_trainings: int
     ) -> None:
-        """Show a front: the table of `IEQLRegressor.equations_` and the equations of its rows."""
+        """Show a front: the table of `FittedModel.equations` and the equations of its rows."""
         self.front, self.expressions, self.n_trainings = front, expressions, n_trainings
         if self._live is not None:
             self._live.refresh()
@@ -87,7 +95,7 @@ class Watch:
             )
 
     def _clock(self) -> str:
-        seconds = time.time() - self.start
+        seconds = time.monotonic() - self.start
         left = "" if self.max_time is None else f" of at most {self.max_time:.0f} s"
         return f"{seconds:5.1f} s{left}, {self.n_trainings} trainings"
 

@@ -6,9 +6,10 @@ Implements the paper's section "Model Selection Criteria" (equation "selection_c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,25 @@ from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
     from ieql.equations.expression import Expression
+    from ieql.units import Unit
 
-__all__ = ["CRITERIA", "TOO_FAR", "Candidate", "Front", "scores", "select", "thinned"]
+__all__ = [
+    "CRITERIA",
+    "DEFAULT",
+    "EXTRAPOLATION",
+    "TOO_FAR",
+    "Candidate",
+    "Context",
+    "Criterion",
+    "Front",
+    "Need",
+    "find_criterion",
+    "register_criterion",
+    "scores",
+    "select",
+    "thinned",
+]
 
-CRITERIA = ("V_int", "V_int-S", "V_int&ex", "MDL")
 CHOICES = 30.0
 """How many connections, for the description length, each connection was chosen among."""
 TOO_FAR = 100.0
@@ -29,6 +45,8 @@ FAR_COST = 20.0
 """... and its description length rises by so much: ten nats, the evidence of e¹⁰ to 1."""
 CROSS_FITTED = 0.1
 """Share of the rows that counts with the cross-fitted error where no row was kept back."""
+ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
+"""The errors of a candidate, by the names of its attributes."""
 ROUNDING = 1e-10
 """Errors below this part of the mean predictor's are rounding."""
 
@@ -76,6 +94,55 @@ class Candidate:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
         return self.precise if precise and self.precise is not None else self.expression
 
+    def to_form(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers; a number that is not finite becomes None."""
+        return {
+            "expression": self.expression.to_dict(),
+            "complexity": self.complexity,
+            "n_parameters": self.n_parameters,
+            **{name: _finite_or_none(getattr(self, name)) for name in ERRORS},
+            "standard_errors": None
+            if self.standard_errors is None
+            else [_finite_or_none(e) for e in self.standard_errors],
+            "precise": None if self.precise is None else self.precise.to_dict(),
+            "proved": self.proved,
+            "excess": _finite_or_none(self.excess),
+        }
+
+    @classmethod
+    def from_form(cls, form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
+        """The inverse of `to_form`; `custom` are the user's own units, by name."""
+        from ieql.equations.expression import Expression
+
+        errors = {name: math.nan if form[name] is None else float(form[name]) for name in ERRORS}
+        stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
+        if proved is not None and not isinstance(proved, bool):
+            raise IeqlError("whether an equation is proved is not said by true, false or null.")
+        excess = form.get("excess")
+        return cls(
+            expression=Expression.from_dict(form["expression"], custom),
+            complexity=float(form["complexity"]),
+            n_parameters=int(form["n_parameters"]),
+            standard_errors=None
+            if stored is None
+            else tuple(math.nan if e is None else float(e) for e in stored),
+            precise=None if precise is None else Expression.from_dict(precise, custom),
+            proved=proved,
+            excess=math.nan if excess is None else float(excess),
+            **errors,
+        )
+
+    @property
+    def n_constants(self) -> int:
+        """Number of fitted constants: the weights and offsets that a fit may change, but for 1.
+
+        `n_parameters` counts weights alone, as the paper does, and a weight of 1, too.
+        """
+        from ieql.equations.program import free_constants
+
+        values = self.expression.constants()[free_constants(self.expression)]
+        return int(np.count_nonzero(np.abs(values) != 1.0))
+
     @property
     def goes_too_far(self) -> bool:
         """Whether it goes far beyond anything measured, somewhere in the domain."""
@@ -87,6 +154,10 @@ class Candidate:
         if not math.isfinite(self.rmse_extrapolation):
             return self.rmse_train
         return math.hypot(self.rmse_train, self.rmse_extrapolation) / math.sqrt(2.0)
+
+
+def _finite_or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 Objectives = tuple[float, float, float]
@@ -189,6 +260,108 @@ def _as_good(a: Objectives, b: Objectives) -> bool:
     return a[0] <= b[0] and a[1] <= b[1] and a[2] <= b[2]
 
 
+@dataclass(frozen=True)
+class Context:
+    """What a criterion may go by, beside the candidates themselves.
+
+    Parameters
+    ----------
+    mean_error, mean_error_extrapolation : float, optional
+        Root mean squared error of the train mean as a predictor, on the validation and on the
+        extrapolation points; None does not clip.
+    largest_complexity : float, optional
+        Complexity of the most complex equation of the experiment. The paper normalises over all
+        equations that were found; where the candidates are only the front, this keeps the scale.
+    n_rows : (int, int)
+        Number of training and of validation rows. Where none was kept back, because all rows
+        predict each other, the second is 0.
+    literal : bool
+        Follow the paper to the letter: neither leave out nor clip before normalising.
+    """
+
+    mean_error: float | None = None
+    mean_error_extrapolation: float | None = None
+    largest_complexity: float | None = None
+    n_rows: tuple[int, int] = (1000, 100)
+    literal: bool = False
+
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that not every fit has, and without which a criterion cannot select.
+
+    Parameters
+    ----------
+    what : str
+        Its name in the message where it is missing: "labelled points outside the data".
+    remedy : str
+        What to do about it, as in "give X_extrapolation and y_extrapolation".
+    met_by : callable
+        Whether the candidates show that it was there.
+    """
+
+    what: str
+    remedy: str
+    met_by: Callable[[Sequence[Candidate]], bool]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A way to select one equation from the front.
+
+    Parameters
+    ----------
+    name : str
+        Its name, as in ``selection="MDL"``.
+    takes : str
+        The end of the sentence "It selects ...", for the help, the report and messages.
+    values : callable
+        From the candidates and a `Context` to a number for each: the least is selected, and of
+        equals the simplest. A number that is not finite is never selected.
+    needs : tuple of Need
+        What it cannot do without.
+    """
+
+    name: str
+    takes: str
+    values: Callable[[Sequence[Candidate], Context], Values]
+    needs: tuple[Need, ...] = ()
+
+    def lacking(self, need: Need) -> str:
+        """The message where something that it needs is missing."""
+        return f"The criterion {self.name} needs {need.what}: {need.remedy}, or choose {DEFAULT}."
+
+    def scores(self, candidates: Sequence[Candidate], context: Context) -> Values:
+        """Return its value for each candidate; infinity where it has none."""
+        if not candidates:
+            raise IeqlError("There is no candidate to select from; search longer.")
+        for need in self.needs:
+            if not need.met_by(candidates):
+                raise IeqlError(self.lacking(need))
+        values = np.asarray(self.values(candidates, context), dtype=np.float64)
+        if values.shape != (len(candidates),):
+            raise IeqlError(
+                f"The criterion {self.name} gives {values.size} values for {len(candidates)} "
+                "candidates; it has to give one for each."
+            )
+        values = np.where(np.isfinite(values), values, np.inf)
+        if not np.isfinite(values).any():
+            raise IeqlError(
+                f"None of the {len(candidates)} candidates has finite values for {self.name}, so "
+                "none can be selected; choose another criterion or search longer."
+            )
+        return values
+
+    def select(self, candidates: Sequence[Candidate], context: Context) -> int:
+        """Return the index of the candidate with the least value; of equals the simplest."""
+        values = self.scores(candidates, context)
+        complexity = np.array([candidate.complexity for candidate in candidates])
+        return int(np.lexsort((complexity, values))[0])
+
+
 def select(
     candidates: Sequence[Candidate],
     criterion: str,
@@ -203,17 +376,10 @@ def select(
 
     See `scores` for the parameters.
     """
-    values = scores(
-        candidates,
-        criterion,
-        mean_error=mean_error,
-        mean_error_extrapolation=mean_error_extrapolation,
-        largest_complexity=largest_complexity,
-        n_rows=n_rows,
-        literal=literal,
+    context = Context(
+        mean_error, mean_error_extrapolation, largest_complexity, n_rows or (1000, 100), literal
     )
-    complexity = np.array([candidate.complexity for candidate in candidates])
-    return int(np.lexsort((complexity, values))[0])
+    return find_criterion(criterion).select(candidates, context)
 
 
 def scores(
@@ -225,7 +391,7 @@ def scores(
     largest_complexity: float | None = None,
     n_rows: tuple[int, int] | None = None,
     literal: bool = False,
-) -> NDArray[np.float64]:
+) -> Values:
     """Return the criterion's value for each candidate; infinity where it has none.
 
     The criteria of the paper's equation "selection_criteria", with v_int and v_ex the validation
@@ -243,7 +409,8 @@ def scores(
     for each connection its constant and the choice of the connection. An equation that somewhere
     in the domain goes more than 100 ranges of y away from the measured values pays 20 more: what
     looks like a pole is believed only if the data ask for it. One that is merely not proved to be
-    safe pays nothing.
+    safe pays nothing. Where no row was kept back, a tenth of the rows counts with the cross-fitted
+    error: an equation that fits its rows but does not predict them has a high price.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -255,48 +422,69 @@ def scores(
         All candidates of one experiment; the normalisation depends on them.
     criterion : str
         One of `CRITERIA`.
-    mean_error, mean_error_extrapolation : float, optional
-        Root mean squared error of the train mean as a predictor, on the validation and on the
-        extrapolation points; None does not clip.
-    largest_complexity : float, optional
-        Complexity of the most complex equation of the experiment. The paper normalises over all
-        equations that were found; where `candidates` are only the front, this keeps the scale.
-    n_rows : (int, int), optional
-        Number of training and of validation rows, for MDL. Where none was kept back, because all
-        rows predict each other, a tenth of them counts with that error: an equation that fits its
-        rows but does not predict them has a high price.
-    literal : bool
-        Follow the paper to the letter: neither leave out nor clip before normalising.
+    mean_error, mean_error_extrapolation, largest_complexity, n_rows, literal
+        As in `Context`.
     """
-    _check(candidates, criterion)
-    if criterion == "MDL":
-        return _description_lengths(candidates, n_rows or (1000, 100), mean_error or 0.0)
-    limits = {"rmse_validation": mean_error}  # the criterion's terms, and where each is clipped
-    if criterion == "V_int-S":
-        limits["complexity"] = None
-    elif criterion == "V_int&ex":
-        limits["rmse_extrapolation"] = mean_error_extrapolation
+    context = Context(
+        mean_error, mean_error_extrapolation, largest_complexity, n_rows or (1000, 100), literal
+    )
+    return find_criterion(criterion).scores(candidates, context)
 
-    terms = np.array([[getattr(c, name) for name in limits] for c in candidates], dtype=np.float64)
-    kept = np.full(len(terms), True) if literal else np.isfinite(terms).all(axis=1)
-    values = np.where(kept, 0.0, np.inf)
-    for (name, limit), term in zip(limits.items(), terms[kept].T, strict=True):
-        clipped = term if literal or limit is None else np.fmin(term, limit)
-        largest = largest_complexity if name == "complexity" else None
-        values[kept] += _normalised(clipped, largest) ** 2
-    values[np.isnan(values)] = np.inf
-    if not np.isfinite(values).any():
+
+def find_criterion(name: str) -> Criterion:
+    """Return the criterion of this name; an `IeqlError` names the nearest if there is none."""
+    if name not in CRITERIA:
+        hint = nearest(str(name), CRITERIA) or f" Valid criteria: {', '.join(CRITERIA)}."
+        raise IeqlError(f"Unknown selection criterion {name!r}.{hint}")
+    return CRITERIA[name]
+
+
+def register_criterion(criterion: Criterion) -> None:
+    """Add a criterion, so that ``selection=`` and ``--select`` know its name.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        With a name that is still free.
+
+    Examples
+    --------
+    >>> from ieql.selection import Criterion, register_criterion
+    >>> def training_errors(candidates, context):
+    ...     return [candidate.rmse_train for candidate in candidates]
+    >>> criterion = Criterion("train", "the least training error", training_errors)
+    >>> register_criterion(criterion)  # doctest: +SKIP
+    """
+    if criterion.name in CRITERIA:
         raise IeqlError(
-            f"None of the {len(candidates)} candidates has finite values for {criterion}, so none "
-            "can be selected; choose another criterion or search longer."
+            f"There is already a selection criterion {criterion.name!r}; choose another name."
         )
+    _CRITERIA[criterion.name] = criterion
+
+
+def _normalised_squares(**terms: str | None) -> Callable[[Sequence[Candidate], Context], Values]:
+    """Sum of squares of quantities, each scaled to [0, 1]: the paper's criteria.
+
+    Each term is named by the candidate's attribute, and has the name of the context's value at
+    which it is clipped.
+    """
+
+    def values(candidates: Sequence[Candidate], context: Context) -> Values:
+        rows = np.array([[getattr(c, name) for name in terms] for c in candidates], np.float64)
+        kept = np.full(len(rows), True) if context.literal else np.isfinite(rows).all(axis=1)
+        result = np.where(kept, 0.0, np.inf)
+        for (name, bound), term in zip(terms.items(), rows[kept].T, strict=True):
+            limit = getattr(context, bound) if bound else None
+            clipped = term if context.literal or limit is None else np.fmin(term, limit)
+            largest = context.largest_complexity if name == "complexity" else None
+            result[kept] += _normalised(clipped, largest) ** 2
+        return result
+
     return values
 
 
-def _description_lengths(
-    candidates: Sequence[Candidate], n_rows: tuple[int, int], mean_error: float
-) -> NDArray[np.float64]:
-    n_train, n_validation = map(float, n_rows)
+def _description_lengths(candidates: Sequence[Candidate], context: Context) -> Values:
+    n_train, n_validation = map(float, context.n_rows)
     n = n_train + n_validation
     if n_validation == 0:
         n_train, n_validation = (1.0 - CROSS_FITTED) * n, CROSS_FITTED * n
@@ -304,27 +492,15 @@ def _description_lengths(
     validation = np.array([c.rmse_validation for c in candidates])
     with np.errstate(over="ignore"):
         mse = (n_train * train**2 + n_validation * validation**2) / n
-    floor = (ROUNDING * mean_error) ** 2 + np.finfo(np.float64).tiny
+    floor = (ROUNDING * (context.mean_error or 0.0)) ** 2 + np.finfo(np.float64).tiny
     complexity = np.array([c.complexity for c in candidates])
     values = n * np.log(mse + floor) + complexity * (np.log(n) + 2.0 * np.log(CHOICES))
     values += FAR_COST * np.array([c.goes_too_far for c in candidates])
-    return np.where(np.isfinite(values), values, np.inf)
+    # Finite whatever the errors: the search asks at every moment, and has to get an answer.
+    return np.where(np.isfinite(values), values, np.finfo(np.float64).max)
 
 
-def _check(candidates: Sequence[Candidate], criterion: str) -> None:
-    if criterion not in CRITERIA:
-        hint = nearest(str(criterion), CRITERIA) or f" Valid criteria: {', '.join(CRITERIA)}."
-        raise IeqlError(f"Unknown selection criterion {criterion!r}.{hint}")
-    if not candidates:
-        raise IeqlError("There is no candidate to select from; search longer.")
-    if criterion == "V_int&ex" and all(math.isnan(c.rmse_extrapolation) for c in candidates):
-        raise IeqlError(
-            "The criterion V_int&ex needs extrapolation errors; give X_extrapolation and "
-            "y_extrapolation, or select by V_int-S."
-        )
-
-
-def _normalised(values: NDArray[np.float64], upper: float | None = None) -> NDArray[np.float64]:
+def _normalised(values: Values, upper: float | None = None) -> Values:
     """Return `values` mapped to [0, 1] by their least and largest; all 0 where they are equal.
 
     The largest is at least `upper`, if given.
@@ -339,5 +515,47 @@ def _normalised(values: NDArray[np.float64], upper: float | None = None) -> NDAr
     if least == largest and np.isfinite(largest):
         return np.where(np.isnan(values), np.nan, 0.0)
     with np.errstate(invalid="ignore"):
-        result: NDArray[np.float64] = (values - least) / (largest - least)
+        result: Values = (values - least) / (largest - least)
     return result
+
+
+EXTRAPOLATION = Need(
+    "labelled points outside the data",
+    "give X_extrapolation and y_extrapolation",
+    lambda candidates: not all(math.isnan(c.rmse_extrapolation) for c in candidates),
+)
+"""Points for which the candidates' extrapolation error is known."""
+
+DEFAULT = "MDL"
+"""The criterion that needs nothing and is taken where none is named."""
+
+_CRITERIA: dict[str, Criterion] = {}
+CRITERIA: Mapping[str, Criterion] = MappingProxyType(_CRITERIA)
+"""The criteria by name; `register_criterion` adds one."""
+
+for _criterion in (
+    Criterion(
+        "MDL",
+        "the shortest description of the data: error of all rows against complexity",
+        _description_lengths,
+    ),
+    Criterion(
+        "V_int",
+        "the least validation error",
+        _normalised_squares(rmse_validation="mean_error"),
+    ),
+    Criterion(
+        "V_int-S",
+        "the least sum of squared validation error and complexity, each scaled to [0, 1]",
+        _normalised_squares(rmse_validation="mean_error", complexity=None),
+    ),
+    Criterion(
+        "V_int&ex",
+        "the least error inside and outside the data",
+        _normalised_squares(
+            rmse_validation="mean_error", rmse_extrapolation="mean_error_extrapolation"
+        ),
+        needs=(EXTRAPOLATION,),
+    ),
+):
+    register_criterion(_criterion)

@@ -1,6 +1,7 @@
 """The registry of export formats: what ``ieql export`` and `IEQLRegressor.export` can write.
 
-A format of one's own is one file, which calls `register`; see the guide, "Exporting and saving".
+A format of one's own is one file that calls `register_format`; see the guide, "Exporting and
+saving".
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ieql.errors import IeqlError, nearest
 from ieql.export.functions import Domain, Equation
 from ieql.plugins import load_plugins
 
-__all__ = ["Domain", "Equation", "Format", "all_formats", "find_format", "register"]
+__all__ = ["Domain", "Equation", "Format", "all_formats", "find_format", "register_format"]
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,12 @@ class Format:
 
     Examples
     --------
+    >>> from ieql.equations.expression import Expression
     >>> def write(equations, domain):
-    ...     return "\\n".join(f"{e.target};{e.expression.text()}" for e in equations)
-    >>> table = Format("table", "A line per target, separated by a semicolon.", ".csv", write)
+    ...     return "".join(f"{e.target} = {e.expression.text()};" for e in equations)
+    >>> format = Format("line", "All equations on one line.", ".txt", write)
+    >>> format([Equation("y", Expression.parse("2*x", ["x"]))])
+    'y = 2*x;'
     """
 
     name: str
@@ -71,7 +75,7 @@ class Format:
 _FORMATS: dict[str, Format] = {}
 
 
-def register(format: Format) -> Format:
+def register_format(format: Format) -> Format:
     """Add a format; a name that is taken is refused, unless it is by the same format."""
     if _FORMATS.get(format.name, format) != format:
         raise IeqlError(f"There is already a format {format.name!r}; choose another name.")
@@ -158,23 +162,42 @@ def _lines(texts: Iterable[str]) -> str:
 
 for _format in (
     Format(
-        "text", "The equation on one line, as the front shows it.", ".txt", _text, ("digits",),
+        "text",
+        "The equation on one line, as the front shows it.",
+        ".txt",
+        _text,
+        ("digits",),
         all_outputs=False,
     ),
     Format(
-        "c", "C99: a function per target, nothing but math.h.", ".c", _c, ("real", "name"),
+        "c",
+        "C99: a function per target, nothing but math.h.",
+        ".c",
+        _c,
+        ("real", "name"),
     ),
     Format(
-        "python", "A Python module: a function per target, which needs NumPy.", ".py", _python,
+        "python",
+        "A Python module: a function per target, which needs NumPy.",
+        ".py",
+        _python,
         ("name",),
     ),
     Format(
-        "sympy", "Text that sympy.sympify reads, for further algebra.", ".txt", _sympy,
-        ("digits",), all_outputs=False,
+        "sympy",
+        "Text that sympy.sympify reads, for further algebra.",
+        ".txt",
+        _sympy,
+        ("digits",),
+        all_outputs=False,
     ),
     Format(
-        "latex", "LaTeX, to stand in math mode.", ".tex", _latex, ("digits", "substitutions"),
+        "latex",
+        "LaTeX, to stand in math mode.",
+        ".tex",
+        _latex,
+        ("digits", "substitutions"),
         all_outputs=False,
     ),
 ):
-    register(_format)
+    register_format(_format)

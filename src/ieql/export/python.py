@@ -42,6 +42,7 @@ def python_code(
 
     Examples
     --------
+    >>> from ieql.equations.expression import Expression
     >>> module = {}
     >>> exec(python_code([("T", Expression.parse("2*log(n) - 1", ["n"]))]), module)
     >>> module["T"]([1.0, -1.0])

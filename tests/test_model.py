@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ieql.model_file import from_form, to_form
 
 from ieql import IeqlError, IEQLRegressor, Prior, Unit
-from ieql.model_file import from_form, to_form
 
 NAMES = ["n [1/min]", "T"]
 
