@@ -12,6 +12,7 @@ from typing import Any
 
 from ieql import IeqlError, IEQLRegressor, Prior, Unit, load_problem
 from ieql.equations.expression import Expression
+from ieql.export.formats import Format, register_format
 from ieql.problems import Problem
 from ieql.training.paper import PaperSettings
 
@@ -33,6 +34,8 @@ ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (IEQLRegressor, "ieql", None),
     (Prior, "ieql", None),
     (Unit, "ieql", None),
+    (Format, "ieql.export.formats", ()),
+    (register_format, "ieql.export.formats", ()),
     (load_problem, "ieql", ()),
     (Problem, "ieql.problems", PROBLEM),
     (PaperSettings, "ieql.training.paper", None),
