@@ -24,12 +24,12 @@ from ieql.network import Network
 from ieql.prior import Prior
 from ieql.problems import Problem
 from ieql.selection import Candidate
+from ieql.target import Target, prepare
 from ieql.training.paper import gates, objective
-from ieql.training.paper.sweep import one_thread
 from ieql.training.paper.network_training import Model, NetworkTraining
 from ieql.training.paper.settings import PaperSettings
+from ieql.training.paper.sweep import one_thread
 from ieql.training.parallel import in_parallel
-from ieql.target import Target, prepare
 from ieql.training.task import Task
 from ieql.units import Unit
 
