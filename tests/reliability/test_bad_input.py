@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from ieql.model_file import from_form, to_form
 from typer.testing import CliRunner, Result
 
 import ieql.run.folder
@@ -26,7 +27,6 @@ from ieql import IeqlError, IEQLRegressor
 from ieql.cli import app
 from ieql.data.table import read_csv, split_target, warn_of_rounding
 from ieql.errors import OutsideDomainWarning
-from ieql.model_file import from_form, to_form
 
 QUICK: dict[str, Any] = {"max_time": 20, "max_trainings": 2, "n_jobs": 1, "random_state": 0}
 

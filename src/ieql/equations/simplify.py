@@ -66,10 +66,8 @@ def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum
     ):
         return apply(unit, *args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
-    for a, (p, domain) in enumerate(zip(unit.powers, unit.domains, strict=False)):
-        # Signs go the same way, where they may: (-x)·(-y) is x·y.
-        moves = p > 0 and p == int(p) and domain == REALS
-        if moves and args[a].weights and args[a].weights[0] < 0:
+    for a in _free_signs(unit):
+        if args[a].weights and args[a].weights[0] < 0:
             sizes[a] = -sizes[a]
     scaled = [a.scaled(1.0 / size) for a, size in zip(args, sizes, strict=True)]
     result = apply(unit, *(_exact_one(a) for a in scaled))
@@ -92,6 +90,19 @@ def has_free_scale(unit: Unit) -> bool:
     total = sum(abs(p) for p in _exponents(unit))
     ends = {end for domain in unit.domains for end in domain}
     return unit is LOG or (0.0 < total <= 3.0 and ends <= {0.0, math.inf, -math.inf})
+
+
+@cache
+def _free_signs(unit: Unit) -> tuple[int, ...]:
+    """The arguments whose sign goes the same way: (-x)·(-y) is x·y."""
+    found = []
+    for a, (p, domain) in enumerate(zip(_exponents(unit), unit.domains, strict=False)):
+        if p > 0 and p == int(p) and domain == REALS:
+            # The exponents hold for positive arguments: |x| has the exponent 1 as well.
+            signs = [np.array([-1.0 if k == a else 1.0]) for k in range(unit.arity)]
+            if unit(*signs)[0] == (-1.0) ** p:
+                found.append(a)
+    return tuple(found)
 
 
 def _exponents(unit: Unit) -> tuple[float, ...]:
