@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
 from ieql.equations.expression import Expression, Node, Sum
@@ -109,8 +110,12 @@ class SumWriter(ABC):
         """A source with its coefficient, which is left out if it is written as 1."""
         is_negative, number = self.constant(weight)
         form = self.forms[source].text
-        is_one = number == self.number(1.0)
-        return Term(is_negative, form if is_one else self.multiple(number, form))
+        return Term(is_negative, form if number == self.one else self.multiple(number, form))
+
+    @cached_property
+    def one(self) -> str:
+        """The number 1."""
+        return self.number(1.0)
 
     def constant(self, value: float) -> Term:
         """A number with its sign."""
@@ -188,9 +193,9 @@ class FormulaWriter(SumWriter):
     def application(self, node: Node) -> Form:
         """A unit with its arguments."""
         unit, args = node.unit, node.args
-        power = self.expression.power(node)
         if unit is SQUARE:
             return Form(self.square(args[0]), Rank.POWER, node)
+        power = self.expression.power(node)
         if power is not None:
             base, exponent = power
             raised = self.power(self.placed(base, self.base), self.constant(exponent))

@@ -156,7 +156,7 @@ def _float(value: float) -> str:
     limits = np.finfo(np.float32)
     if value != 0.0 and not float(limits.tiny) <= abs(value) <= float(limits.max):
         raise IeqlError(
-            f"The constant {value:.6g} of the equation does not fit into a float; "
+            f"A constant of the equation, of size {value:.6g}, does not fit into a float; "
             "write it with real='double'."
         )
     return f"{np.float32(value)!s}f"

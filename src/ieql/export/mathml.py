@@ -213,7 +213,7 @@ class _Ruler:
 
     def term(self, source: int, weight: float) -> int:
         plain = not is_reciprocal(self.writer.forms[source].node)
-        is_one = plain and self.writer.number(abs(weight)) == self.writer.number(1.0)
+        is_one = plain and self.writer.number(abs(weight)) == self.writer.one
         return self.sources[source] + (1 if is_one else self.number(weight))
 
     def number(self, value: float) -> int:
