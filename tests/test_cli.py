@@ -161,8 +161,11 @@ class StandIn:
         model._know(*json.loads(Path(path).read_text()))
         return model
 
-    def _cautions(self):
-        return [f"Nobody has proved {name}." for name in self.target_names_ if name == "power"]
+    @property
+    def fitted_(self):
+        unproved = [f"Nobody has proved {n}." for n in self.target_names_ if n == "power"]
+        doubts = [(UserWarning, sentence) for sentence in self.doubts]
+        return types.SimpleNamespace(cautions=lambda: unproved, doubts=lambda: doubts)
 
     def _know(self, features, targets):
         self.feature_names_, self.target_names_ = features, targets
@@ -171,9 +174,6 @@ class StandIn:
         self.equations_["equation"] = ["4.25", f"2*{features[0]}"] * len(targets)
         if len(targets) == 1:
             self.equations_ = self.equations_.drop(columns="output")
-
-    def _doubts(self):
-        return [(UserWarning, sentence) for sentence in self.doubts]
 
     @property
     def fronts_(self):
