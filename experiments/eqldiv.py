@@ -30,7 +30,7 @@ from ieql.training.paper.settings import PaperSettings
 from ieql.training.paper.sweep import one_thread
 from ieql.training.parallel import in_parallel
 from ieql.training.task import Task
-from ieql.units import Unit
+from ieql.units import IDENTITY, Unit
 
 __all__ = ["PRIOR", "EqldivFit", "EqldivSettings", "fit_eqldiv", "make_trainer", "threshold"]
 
@@ -333,7 +333,7 @@ def _without_identities(equation: Expression) -> Expression:
 
 class _PassingOn(Builder):
     def apply(self, unit: Unit, *args: Sum) -> Sum:
-        return args[0] if unit.name == "identity" else super().apply(unit, *args)
+        return args[0] if unit is IDENTITY else super().apply(unit, *args)
 
 
 def _candidate(equation: Expression, target: Target) -> Candidate:
