@@ -12,6 +12,7 @@ from typing import Any
 
 from ieql import IeqlError, IEQLRegressor, Prior, Unit, load_problem
 from ieql.equations.expression import Expression
+from ieql.export.formats import Format, register_format
 from ieql.problems import Problem
 from ieql.training.paper import PaperSettings
 
@@ -27,12 +28,14 @@ EXPRESSION = (
     "unit_counts", "constants", "to_sympy",
 )  # fmt: skip
 PROBLEM = ("truth",)
-HIDDEN = ("self", "code")  # the opcode of a unit is none of the user's business
+HIDDEN = ("self", "limit", "cross", "code")  # what is for the table's own units alone
 # What is described: the object, where it is imported from, and its members (None: all public ones).
 ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (IEQLRegressor, "ieql", None),
     (Prior, "ieql", None),
     (Unit, "ieql", None),
+    (Format, "ieql.export.formats", ()),
+    (register_format, "ieql.export.formats", ()),
     (load_problem, "ieql", ()),
     (Problem, "ieql.problems", PROBLEM),
     (PaperSettings, "ieql.training.paper", None),

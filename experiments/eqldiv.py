@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ieql.data.dataset import Dataset
-from ieql.equations.builder import Builder, translate
-from ieql.equations.expression import Expression
+from ieql.equations.builder import Builder
+from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import compile_kernels
 from ieql.learn import seed_of
 from ieql.network import Network
@@ -31,6 +31,7 @@ from ieql.training.paper.settings import PaperSettings
 from ieql.training.paper.sweep import one_thread
 from ieql.training.parallel import in_parallel
 from ieql.training.task import Task
+from ieql.units import IDENTITY, Unit
 
 __all__ = ["PRIOR", "EqldivFit", "EqldivSettings", "fit_eqldiv", "make_trainer", "threshold"]
 
@@ -328,13 +329,12 @@ def _second_phase(
 
 def _without_identities(equation: Expression) -> Expression:
     """The same equation, sums put in where an identity passes them on; else as it was trained."""
-    builder = Builder(equation.names)
-    values = [builder.input(i) for i in range(len(equation.names))]
-    for node in equation.nodes:
-        args = [translate(a, values) for a in node.args]
-        passes = node.unit.name == "identity"
-        values.append(args[0] if passes else builder.apply(node.unit, *args))
-    return builder.expression(*(translate(s, values) for s in equation.outputs))
+    return _PassingOn(equation.names).rebuild(equation)
+
+
+class _PassingOn(Builder):
+    def apply(self, unit: Unit, *args: Sum) -> Sum:
+        return args[0] if unit is IDENTITY else super().apply(unit, *args)
 
 
 def _candidate(equation: Expression, target: Target) -> Candidate:

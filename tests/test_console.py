@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
+from rich.cells import cell_len
 
-from ieql.console import front_table, names_in, rounded, shortened
+from ieql.console import front_table, unfinished_text
+from ieql.equations.expression import Expression
 
 FRONT = pd.DataFrame(
     {
-        "equation": ["4.25", "2.000001234*speed + `air temp`**2"],
         "complexity": [0.0, 4.0],
         "n_parameters": [0, 2],
         "rmse_train": [3.0, 0.1],
@@ -17,24 +19,18 @@ FRONT = pd.DataFrame(
     }
 )
 
-
-def test_rounded_touches_numbers_alone():
-    assert rounded("2.000001234*x1 + 1234567*`n 1.23456`") == "2*x1 + 1.235e+06*`n 1.23456`"
-    assert rounded("-1.5e-07*log(0.3333333*a_123456 + 1)") == "-1.5e-07*log(0.3333*a_123456 + 1)"
+NAMES = ["speed", "air temp", "n 1.23456789012"]
 
 
-def test_names_in_leaves_units_out():
-    assert names_in("2*speed + cos(load + 1)/`cos`**2 - `a``b [1/s]`") == {
-        "speed",
-        "load",
-        "cos",
-        "a`b [1/s]",
-    }
-    assert names_in("4.25e3") == set()
+def equations(*texts, names=NAMES):
+    return [Expression.parse(text, names) for text in texts]
+
+
+ROWS = equations("4.25", "2.000001234*speed + `air temp`**2")
 
 
 def test_front_table_marks_the_selected_equation():
-    header, first, second = front_table(FRONT, None)
+    header, first, second = front_table(FRONT, ROWS, None)
     assert header.split()[:3] == ["index", "complexity", "parameters"]
     assert header.endswith("  training error  validation error  equation")
     assert first.split() == ["0", "0", "0", "3", "3.123", "4.25"]
@@ -43,28 +39,58 @@ def test_front_table_marks_the_selected_equation():
 
 
 def test_front_table_is_cut_to_the_width():
-    whole = front_table(FRONT, None)
-    cut = front_table(FRONT, 60)
+    whole = front_table(FRONT, ROWS, None)
+    cut = front_table(FRONT, ROWS, 60)
     assert max(len(line) for line in cut) == 60
     assert cut[2].endswith("...")
     assert "parameters" in whole[0]
     assert "parameters" not in cut[0]
-    assert front_table(FRONT, 200) == whole
+    assert front_table(FRONT, ROWS, 200) == whole
 
 
-def test_equations_of_a_search_under_way_are_shortened_and_it_is_said():
-    long = FRONT.assign(equation=["4.25", "2.00000123456789*speed + 0.00012345*`n 1.23456789012`"])
-    header, first, second = front_table(long, None, unfinished=True)
+def test_equations_of_a_search_under_way_are_rounded_and_it_is_said():
+    long = equations("4.25", "2.00000123456789*speed + 0.00012345*`n 1.23456789012`")
+    header, first, second = front_table(FRONT, long, None, unfinished=True)
     assert header.endswith("equation (unfinished: rounded)")
     assert first.endswith(" 4.25")
     assert second.endswith("  2*speed + 0.00012345*`n 1.23456789012`")
-    assert front_table(FRONT, None, unfinished=True) == front_table(FRONT, None)
-    assert shortened("1.5e-07*x + 12345678901.5") == "1.5e-07*x + 1.235e+10"
+    assert front_table(FRONT, ROWS, None, unfinished=True) == front_table(FRONT, ROWS, None)
+    [found] = equations("1.5e-07*x + 12345678901.5", names=["x"])
+    assert unfinished_text(found) == "1.5e-07*x + 1.235e+10"
+
+
+def test_a_coefficient_that_is_rounded_to_one_is_left_out():
+    """While a search was under way the front showed 1*x + 1*y."""
+    [found] = equations("1.00000000001*x - 0.99999999999*y", names=["x", "y"])
+    assert unfinished_text(found) == "x - y"
+
+
+@pytest.mark.parametrize("name", ["电压", "🔋", "e\u0301", "U"])
+def test_columns_are_aligned_whatever_room_their_characters_take(name):
+    """Chinese characters and emoji take two columns of a terminal, combining accents none."""
+    front = FRONT.assign(output=[name, "current"])
+    plain, shown, other = front_table(front, ROWS, None)
+    ends = {cell_len(line.partition(text)[0]) for line, text in ((shown, "4.25"), (other, "2.0"))}
+    assert ends == {cell_len(plain.partition("equation")[0])}
+
+
+def test_a_line_is_cut_to_the_columns_of_the_terminal():
+    wide = equations(
+        "4.25", " + ".join(f"`电压{k}`" for k in range(20)), names=[f"电压{k}" for k in range(20)]
+    )
+    cut = front_table(FRONT, wide, 60)[2]
+    assert cell_len(cut) == 60
+    assert cut.endswith("...")
+
+
+def test_what_a_terminal_would_obey_is_shown_by_its_number():
+    front = FRONT.assign(output=["a\x1b[2J", "b"])
+    assert "a<U+001B>[2J" in front_table(front, ROWS, None)[1]
 
 
 def test_front_table_shows_outputs_and_extrapolation_where_there_are_any():
     front = FRONT.assign(output=["a", "b"], rmse_extrapolation=[1.5, np.nan])
-    header, first, _ = front_table(front, None)
+    header, first, _ = front_table(front, ROWS, None)
     assert "output" in header
     assert "extrapolation error" in header
     assert first.split() == ["0", "0", "0", "3", "3.123", "a", "1.5", "4.25"]

@@ -18,6 +18,7 @@ SOURCE = Path(ieql.__file__).parent
 # From the top down. "folder.*", and files in brackets, are one layer: they may import one another.
 ORDER: list[str | tuple[str, ...]] = [
     "errors",
+    "plugins",
     "files",
     "units",
     "prior",

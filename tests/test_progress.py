@@ -8,13 +8,13 @@ import time
 import pandas as pd
 from rich.console import Console
 
+from ieql.equations.expression import Expression
 from ieql.progress import MOST_ROWS, LiveDisplay
 
 
 def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "equation": [f"{k}.12345678901*cos(x) + {'y + ' * 40}1" for k in range(n)],
             "complexity": [float(k) for k in range(n)],
             "n_parameters": list(range(n)),
             "rmse_extrapolation": [float("nan")] * n,
@@ -25,10 +25,16 @@ def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
     )
 
 
+def equations(n: int = 3) -> list[Expression]:
+    others = [f"y{j}" for j in range(40)]
+    texts = [f"{k}.12345678901*cos(x) + {' + '.join(others)}" for k in range(n)]
+    return [Expression.parse(text, ["x", *others]) for text in texts]
+
+
 def shown(console: Console, table: pd.DataFrame) -> str:
     watch = LiveDisplay(time.monotonic() - 5, 60.0, console)
     with watch:
-        watch.show(table, 7)
+        watch.show(table, equations(), 7)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -56,7 +62,7 @@ def test_a_terminal_shows_the_front_cut_to_its_width_with_the_selected_one_marke
 
 def test_of_a_long_front_the_part_around_the_selected_one_is_shown():
     watch = LiveDisplay(time.monotonic(), None, Console(file=io.StringIO(), width=200))
-    watch.front = front(40, selected=30)
+    watch.front, watch.expressions = front(40, selected=30), equations(40)
     console = Console(file=io.StringIO(), width=200)
     console.print(watch.render())
     text = console.file.getvalue()  # type: ignore[attr-defined]

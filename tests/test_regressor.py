@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ieql import IeqlError, IEQLRegressor, Prior
+from ieql.files import NotWritableError
 
 COLUMNS = [
     "equation",
@@ -139,6 +140,11 @@ def test_several_outputs_have_an_equation_each():
     assert model.predict(X).shape == Y.shape
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-6)
     assert len(model.sympy()) == len(model.latex()) == 2
+    # A row of the front is one equation to the reader; a program needs those of all outputs.
+    last = len(model.equations_) - 1
+    assert model.export("text", last) == f"{model.equations_['equation'][last]}\n"
+    assert model.export("text").count("\n") == 2
+    assert model.export("c", last).count("{\n") == 2
     assert "double ieql_first(" in model.c()
     assert "double ieql_second(double x2)" in model.c()
     assert "def model_second(x2):" in model.python(name="model")
@@ -360,6 +366,21 @@ def test_a_selection_in_vain_changes_nothing(model):
     with pytest.raises(IeqlError, match=r"There is no selection criterion 'V_ex'"):
         model.select("V_ex", X_extrapolation=np.ones((3, 3)), y_extrapolation=np.ones(3))
     pd.testing.assert_frame_equal(model.equations_, before)
+
+
+def test_every_format_is_exported_by_its_name(model, tmp_path):
+    assert model.export("text") == f"{model.expression()}\n"
+    assert model.export("text", index=0, digits=3) == f"{model.expression(0).text(0, 3)}\n"
+    assert model.export("c", real="float", name="loss") == model.c(real="float", name="loss")
+    assert model.export("latex", precise=True) == model.latex(precise=True) + "\n"
+    path = tmp_path / "equation.py"
+    assert model.export("python", path=path) == path.read_text(encoding="utf-8") == model.python()
+    with pytest.raises(IeqlError, match=r"^There is no format 'C'; known are text, "):
+        model.export("C")
+    with pytest.raises(IeqlError, match=r"^The format 'c' takes no 'digits'; "):
+        model.export("c", digits=3)
+    with pytest.raises(NotWritableError, match=r"Cannot write .*nowhere"):
+        model.export("c", path=tmp_path / "nowhere" / "equation.c")
 
 
 def test_latex_and_sympy(model):

@@ -14,14 +14,13 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ieql.cli_options import fit_options
-from ieql.console import front_table, names_in, rounded, visible
+from ieql.console import front_table, visible
 from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
 from ieql.run.folder import RunFolder
@@ -40,23 +39,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help and one-line errors: they end up in logs and scripts, too
     pretty_exceptions_enable=False,
 )
-
-
-class Format(StrEnum):
-    """What ``ieql export`` can write."""
-
-    text = "text"
-    c = "c"
-    python = "python"
-    sympy = "sympy"
-    latex = "latex"
-
-
-class Real(StrEnum):
-    """The numbers that exported C may reckon with."""
-
-    double = "double"
-    float = "float"
 
 
 def _examples(*lines: str) -> str:
@@ -284,80 +266,64 @@ def predict(
     epilog=_examples(
         "ieql export runs/torque --format latex --index 3",
         "ieql export runs/torque --format c --real float --out torque.c",
+        "ieql export --list",
     )
 )
 @_plain_speech()
 def export(
-    run: Run,
-    format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="RUN", help="The run folder: what --out was in the fit."),
+    ] = None,
+    format: Annotated[
+        str, typer.Option(metavar="NAME", help="How to write it; --list names the formats.")
+    ] = "text",
     index: Index = None,
     precise: Precise = False,
     real: Annotated[
-        Real | None, typer.Option(help="Type of all numbers, for C.  [default: double]")
+        str | None,
+        typer.Option(
+            metavar="TYPE", help="Type of all numbers in C: double or float.  [default: double]"
+        ),
     ] = None,
     digits: Annotated[
         int | None,
         typer.Option(
-            metavar="N",
-            min=1,
-            max=17,
-            help="Significant digits, for text, sympy and latex.  [default: all]",
+            metavar="N", min=1, max=17, help="Significant digits, for a reader.  [default: all]"
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File to write.  [default: standard output]"),
     ] = None,
+    list_formats: Annotated[
+        bool, typer.Option("--list", help="Name all formats, and do nothing else.")
+    ] = False,
 ) -> None:
     """Print the selected equation, or another of the front, in another notation.
 
-    C and Python hold one function per target; with --index the other targets keep their selected
-    equation.
+    A format for programs, such as C, holds one function per target; with --index the other targets
+    keep their selected equation.
     """
-    if real is not None and format is not Format.c:
-        raise IeqlError(f"--real is for --format c; {format} has one kind of number.")
-    if digits is not None and format in (Format.c, Format.python):
-        raise IeqlError(f"--digits is for the reader; {format} is written with all digits.")
-    model = _load(run)
-    chosen = _selected(model, index, precise)
-    if format is Format.c:
-        text = model.c(index, real=real or Real.double, precise=precise)
-    elif format is Format.python:
-        text = model.python(index, precise=precise)
-    else:
-        text = "\n".join(_written(model, chosen, format, index, digits, precise)) + "\n"
-    if out is None:
-        typer.echo(text, nl=False)
+    from ieql.export.formats import all_formats, find_format
+
+    if list_formats:
+        formats = all_formats()
+        width = max(map(len, formats))
+        for name, known in formats.items():
+            typer.echo(visible(f"{name:{width}}  {known.sentence}"))
         return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise IeqlError(f"Cannot write {str(out)!r}: {error.strerror or error}.") from error
-
-
-def _written(
-    model: IEQLRegressor,
-    equations: dict[str, str],
-    format: Format,
-    index: int | None,
-    digits: int | None,
-    precise: bool,
-) -> list[str]:
-    """Return each equation for the reader, one per target in `equations`."""
-    if format is Format.text:
-        return [e if digits is None else rounded(e, digits) for e in equations.values()]
-    found: Any = (
-        model.sympy(index, precise=precise)
-        if format is Format.sympy
-        else model.latex(index, precision=digits, precise=precise)
-    )
-    forms = found if isinstance(found, list) else [found]  # one per target
-    if format is Format.sympy:
-        from ieql.export.sympy import sympy_text
-
-        forms = [sympy_text(form, digits) for form in forms]
-    pairs = zip(model.target_names_, forms, strict=True)
-    return [form for name, form in pairs if name in equations]
+    if run is None:
+        raise IeqlError("RUN is missing: name the run folder, as in `ieql export runs/torque`.")
+    given = {"real": real, "digits": digits}
+    options = {option: value for option, value in given.items() if value is not None}
+    find_format(format).check(options)  # before the model is loaded, which takes a second
+    content = _load(run).export(format, index, out, precise=precise, **options)
+    if out is not None:
+        return
+    if isinstance(content, bytes) and sys.stdout.isatty():
+        raise IeqlError(f"The format {format!r} is not text; write it to a file with --out.")
+    typer.echo(content, nl=False)
 
 
 @app.command(epilog=_examples("ieql report runs/torque"))
@@ -450,39 +416,23 @@ def _load(run: Path) -> IEQLRegressor:
 # --- what is printed -----------------------------------------------------------------------------
 
 
-def _front(model: IEQLRegressor, precise: bool) -> pd.DataFrame:
-    """Return the front, the equations if need be with all digits of their constants."""
-    return model.fitted_.equations(precise)
-
-
-def _selected(
-    model: IEQLRegressor, index: int | None = None, precise: bool = False
-) -> dict[str, str]:
-    """Return target → equation in full, of the selected rows or those with an index."""
-    front = _front(model, precise)
-    rows = front[front["selected"]] if index is None else front[front.index == index]
-    if rows.empty:
-        raise IeqlError(f"The front has no equation {index}; 'ieql show' lists them.")
-    names = rows["output"] if "output" in front else model.target_names_
-    return {str(name): str(text) for name, text in zip(names, rows["equation"], strict=True)}
-
-
 def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     """Print the front, the selected equation in full, and which inputs it uses."""
-    front = _front(model, precise)
+    front = model.equations_
+    equations = [c.equation(precise) for part in model.fronts_ for c in part]
     # Cut to the terminal's width, but whole where the output goes to a file or a pipe.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    header, *rows = map(visible, front_table(front, width))
+    header, *rows = front_table(front, equations, width)
     typer.echo(header)
     for row, selected in zip(rows, front["selected"], strict=True):
         typer.echo(typer.style(row, bold=True) if selected else row)
     typer.echo(validation_sentence(model.validation_))
-    selected_equations = _selected(model, precise=precise)
+    chosen = [e for e, selected in zip(equations, front["selected"], strict=True) if selected]
     typer.echo("\nSelected (*):")
-    for name, equation in selected_equations.items():
-        typer.echo(visible(f"  {name} = {equation}"))
+    for name, equation in zip(model.target_names_, chosen, strict=True):
+        typer.echo(visible(f"  {name} = {equation.text()}"))
     typer.echo()
-    used = set[str]().union(*map(names_in, selected_equations.values()))
+    used = {name for equation in chosen for name in equation.inputs_used}
     matter = [name for name in model.feature_names_ if name in used]
     rest = [name for name in model.feature_names_ if name not in used]
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)

@@ -106,8 +106,8 @@ class NotWritableError(IeqlError):
     """A file could not be written: no right to it, no such place, or no space left."""
 
 
-def save_text(path: str | os.PathLike[str], text: str, what: str = "") -> Path:
-    """Write a text to where the user wants it, whole or not at all; return where it is.
+def save_text(path: str | os.PathLike[str], text: str | bytes, what: str = "") -> Path:
+    """Write a text, or bytes, to where the user wants it, whole or not at all; return the path.
 
     `what` is named in the message should it not be possible, such as ``"the report "``.
     """
@@ -120,9 +120,9 @@ def save_text(path: str | os.PathLike[str], text: str, what: str = "") -> Path:
     return Path(path)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file whole or not at all: a reader never sees half of it."""
-    content = as_bytes(text)
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file whole or not at all: a reader never sees half of it."""
+    content = as_bytes(text) if isinstance(text, str) else text
     # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -12,7 +12,7 @@ import os
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
@@ -133,8 +133,8 @@ class Prior:
         """Return all that makes two priors the same, hashable."""
         costs = frozenset(self.costs.items())
         rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
-        # Custom units compare by identity, which an unpickled one has lost; its parts have not.
-        custom = tuple(tuple(getattr(u, part.name) for part in fields(u)) for u in self.custom)
+        # Custom units compare by identity, which an unpickled one may have lost.
+        custom = tuple(u.content for u in self.custom)
         return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom
 
     def __deepcopy__(self, memo: object) -> Prior:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ieql.console import front_table, shortened
+from ieql.console import front_table, unfinished_text, visible
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, RenderableType
 
+    from ieql.equations.expression import Expression
     from ieql.observer import Snapshot
 
 __all__ = ["LiveDisplay"]
@@ -44,6 +46,7 @@ class LiveDisplay:
         self.max_time = max_time
         self.console = console or Console(file=sys.stderr)
         self.front: pd.DataFrame | None = None
+        self.expressions: Sequence[Expression] = ()
         self.n_trainings = 0
         self._live: Any = None
         if self.console.is_terminal or self.console.is_jupyter:
@@ -67,19 +70,25 @@ class LiveDisplay:
 
     def on_round(self, snapshot: Snapshot) -> None:
         """Show what has been found so far."""
-        self.show(snapshot.model.equations(), snapshot.model.n_trainings)
+        model = snapshot.model
+        found = [c.expression for front in model.fronts for c in front]
+        self.show(model.equations(), found, model.n_trainings)
 
-    def show(self, front: pd.DataFrame, n_trainings: int) -> None:
-        """Show a front: the table of `FittedModel.equations`."""
-        self.front, self.n_trainings = front, n_trainings
+    def show(
+        self, front: pd.DataFrame, expressions: Sequence[Expression], n_trainings: int
+    ) -> None:
+        """Show a front: the table of `FittedModel.equations` and the equations of its rows."""
+        self.front, self.expressions, self.n_trainings = front, expressions, n_trainings
         if self._live is not None:
             self._live.refresh()
             return
-        for row in front[front["selected"]].to_dict("records"):
+        for row, expression in zip(front.to_dict("records"), expressions, strict=True):
+            if not row["selected"]:
+                continue
             name = f"{row['output']}: " if "output" in row else ""
             self.console.print(
                 f"{self._clock()}, {name}{len(front)} equations, validation error "
-                f"{row['rmse_validation']:.4g}: {shortened(str(row['equation']))}",
+                f"{row['rmse_validation']:.4g}: {visible(unfinished_text(expression))}",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
@@ -96,18 +105,18 @@ class LiveDisplay:
 
         lines = Text(f"{self._clock()}  (Ctrl-C ends it and keeps all)\n", no_wrap=True)
         if self.front is not None:
-            some = _some(self.front)
-            header, *rows = front_table(some, self.console.width, unfinished=True)
+            shown = _shown(self.front)
+            some = self.front.iloc[shown]
+            equations = self.expressions[shown]
+            header, *rows = front_table(some, equations, self.console.width, unfinished=True)
             lines.append(f"{header}\n")
             for row, selected in zip(rows, some["selected"], strict=True):
                 lines.append(f"{row}\n", style="bold" if selected else None)
         return lines
 
 
-def _some(front: pd.DataFrame) -> pd.DataFrame:
+def _shown(front: pd.DataFrame) -> slice:
     """At most so many rows as fit on a screen, the selected ones among them."""
-    if len(front) <= MOST_ROWS:
-        return front
     place = int(front["selected"].to_numpy().argmax())
-    first = min(max(place - MOST_ROWS // 2, 0), len(front) - MOST_ROWS)
-    return front.iloc[first : first + MOST_ROWS]
+    first = max(0, min(place - MOST_ROWS // 2, len(front) - MOST_ROWS))
+    return slice(first, first + MOST_ROWS)

@@ -505,6 +505,48 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             stacklevel=3,
         )
 
+    def export(
+        self,
+        format: str,
+        index: int | None = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        precise: bool = False,
+        **options: Any,
+    ) -> str | bytes:
+        """The selected equation in one of the formats that ``ieql export --list`` names.
+
+        Parameters
+        ----------
+        format : str
+            The format's name, such as ``"c"``; see `ieql.export.formats` for one of your own.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        path : path, optional
+            A file to write, whole or not at all.
+        precise : bool, default False
+            Take the constants with all digits that were fitted.
+        **options
+            What the format takes: ``digits``, ``real``, ...
+
+        Returns
+        -------
+        str or bytes
+            What stands in the file: text, or bytes if the format is no text.
+        """
+        from ieql.export.formats import find_format
+
+        chosen = find_format(format)
+        chosen.check(options)
+        equations = self._equations(index, precise)
+        if index is not None and not chosen.all_outputs and len(equations) > 1:
+            rows = zip(equations, self.fitted_.rows_of(index), strict=True)
+            equations = [equation for equation, row in rows if row is not None]
+        content = chosen(equations, self.domain_, **options)
+        if path is not None:
+            save_text(path, content)
+        return content
+
     def sympy(self, index: int | None = None, *, precise: bool = False) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs).
 

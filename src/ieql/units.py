@@ -1,9 +1,12 @@
 """The table of atomic units (paper, section "Architecture of the iEQL").
 
 One row per unit holds everything the rest of the package needs to know of it: value, derivatives,
-domain of each argument, complexity factor, and its form in SymPy, LaTeX, C, Python and interval
-arithmetic.
+domain of each argument, complexity factor, what algebra may do with it, its code in the compiled
+kernels, and its form in interval arithmetic, SymPy and the languages of the exports.
 A test evaluates all columns on a grid with edge values, so that they cannot drift apart.
+
+Other files look at a unit's traits, or compare it with a row by its name here (``unit is DIV``);
+none spells a unit's name or code.
 
 What is printed is what is computed: no unit is protected. Where a unit is undefined its value is
 NaN, in NumPy, in the compiled kernels and in the exported C alike.
@@ -25,7 +28,25 @@ from numpy.typing import NDArray
 
 from ieql.errors import IeqlError, nearest
 
-__all__ = ["REALS", "UNITS", "Interval", "Unit", "relaxed_slope", "relaxed_value", "unit"]
+__all__ = [
+    "COS",
+    "CUSTOM_CODE",
+    "DIV",
+    "EXP",
+    "IDENTITY",
+    "LOG",
+    "MUL",
+    "REALS",
+    "SIN",
+    "SQRT",
+    "SQUARE",
+    "UNITS",
+    "Interval",
+    "Unit",
+    "relaxed_slope",
+    "relaxed_value",
+    "unit",
+]
 
 Array = NDArray[Any]
 Interval = tuple[float, float]
@@ -33,9 +54,10 @@ Interval = tuple[float, float]
 REALS: Interval = (-math.inf, math.inf)
 POSITIVE: Interval = (0.0, math.inf)
 CUSTOM_CODE = -1
+"""The kernels' code of every user-defined unit; where its compiled functions are, they are told."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Unit:
     r"""An atomic function of one or two arguments.
 
@@ -59,11 +81,21 @@ class Unit:
     sympy : callable, optional
         Builds the SymPy form from SymPy arguments; default: an undefined function of that name.
     latex, c, python : str, optional
-        Templates with ``{0}`` and ``{1}`` for the arguments: C with ``math.h`` and for doubles,
-        Python with NumPy as ``np``.
+        Short for these entries of `templates`: C with ``math.h`` and for doubles, Python with NumPy
+        as ``np``.
     interval : callable, optional
         Maps intervals of the arguments to an interval that holds all values, or None where the
         unit may be undefined. Default: nothing is known (all real numbers).
+    templates : mapping from str to str, optional
+        The unit in other languages, by the name of the export, with ``{0}`` and ``{1}`` for the
+        arguments: ``{"c": "tanh({0})"}``. Every other brace is doubled.
+    closed : bool, default False
+        Whether the ends of the domains belong to them, as the zero does to that of the square root.
+    powers : tuple of float, optional
+        The exponents, where the unit is nothing but a product of powers of its arguments: a
+        quotient has ``(1, -1)``.
+    period : float, optional
+        The period of a periodic unit.
 
     Examples
     --------
@@ -77,29 +109,67 @@ class Unit:
     name: str
     value: Callable[..., Array]
     derivatives: tuple[Callable[..., Array], ...]
-    domains: tuple[Interval, ...] = ()
-    cost: float = 1.0
-    sympy: Callable[..., Any] | None = None
-    latex: str | None = None
-    c: str | None = None
-    interval: Callable[..., Interval | None] | None = None
-    python: str | None = None
-    code: int = field(default=CUSTOM_CODE, repr=False)
-    """Opcode of the compiled kernel; user-defined units have none and run in NumPy."""
+    domains: tuple[Interval, ...]
+    cost: float
+    sympy: Callable[..., Any] | None
+    interval: Callable[..., Interval | None] | None
+    templates: Mapping[str, str]
+    closed: bool
+    powers: tuple[float, ...]
+    period: float | None
+    limit: float = field(repr=False)
+    """Argument beyond which the unit, relaxed, goes on as a straight line; see `relaxed_value`."""
+    cross: Callable[[Sequence[Array], Sequence[Array]], Array] | None = field(repr=False)
+    """What the straight line in the last argument adds to the slope of the first one."""
+    code: int = field(repr=False)
+    """Code of the unit in `ieql.equations.kernels`; all user-defined units share one."""
 
-    def __post_init__(self) -> None:
-        given = self.derivatives
+    def __init__(
+        self,
+        name: str,
+        value: Callable[..., Any],
+        derivatives: Callable[..., Any] | Sequence[Callable[..., Any]],
+        domains: Sequence[Interval] = (),
+        cost: float = 1.0,
+        sympy: Callable[..., Any] | None = None,
+        latex: str | None = None,
+        c: str | None = None,
+        interval: Callable[..., Interval | None] | None = None,
+        python: str | None = None,
+        templates: Mapping[str, str] | None = None,
+        closed: bool = False,
+        powers: Sequence[float] = (),
+        period: float | None = None,
+        limit: float = math.inf,
+        cross: Callable[[Sequence[Array], Sequence[Array]], Array] | None = None,
+        code: int = CUSTOM_CODE,
+    ) -> None:
+        given: Any = derivatives
         slopes = tuple(given) if isinstance(given, tuple | list) else (given,)
-        object.__setattr__(self, "derivatives", slopes)
         try:
-            domains = tuple((float(a), float(b)) for a, b in self.domains or (REALS,) * len(slopes))
+            pairs = tuple((float(a), float(b)) for a, b in domains or (REALS,) * len(slopes))
         except (TypeError, ValueError):
             raise IeqlError(
-                f"The domains of unit {self.name!r} must be one pair (low, high) per argument, "
-                f"like ((0, 1),), not {self.domains!r}."
+                f"The domains of unit {name!r} must be one pair (low, high) per argument, "
+                f"like ((0, 1),), not {domains!r}."
             ) from None
-        object.__setattr__(self, "domains", domains)
-        if self.code == CUSTOM_CODE:
+        short = {"latex": latex, "c": c, "python": python}
+        try:
+            forms = {**(templates or {}), **{k: t for k, t in short.items() if t is not None}}
+        except TypeError:
+            raise IeqlError(
+                f"The templates of unit {name!r} must be a mapping like {{'c': 'tanh({{0}})'}}, "
+                f"not {templates!r}."
+            ) from None
+        own = {
+            "name": name, "value": value, "derivatives": slopes, "domains": pairs, "cost": cost,
+            "sympy": sympy, "interval": interval, "templates": MappingProxyType(forms),
+            "closed": closed, "powers": tuple(powers), "period": period, "limit": limit,
+            "cross": cross, "code": code,
+        }  # fmt: skip
+        for column, entry in own.items():
+            object.__setattr__(self, column, entry)
+        if code == CUSTOM_CODE:
             _probe(self)
 
     @property
@@ -137,24 +207,52 @@ class Unit:
 
     def to_latex(self, *args: str) -> str:
         """LaTeX of the unit applied to LaTeX arguments."""
-        if self.latex is not None:
-            return self.latex.format(*args)
+        if "latex" in self.templates:
+            return self.templates["latex"].format(*args)
         name = self.name.replace("_", r"\_")
         return rf"\operatorname{{{name}}}\left({', '.join(args)}\right)"
+
+    def template(self, dialect: str, language: str | None = None) -> str:
+        """The unit in the language of an export; without one, a sentence says how to give it."""
+        if dialect in self.templates:
+            return self.templates[dialect]
+        places = ", ".join(f"{{{i}}}" for i in range(self.arity))
+        example = f"{self.name}({places})"
+        given = (
+            f"{dialect}={example!r}"
+            if dialect in ("latex", "c", "python")
+            else f"templates={{{dialect!r}: {example!r}}}"
+        )
+        raise IeqlError(
+            f"The unit {self.name!r} has no form in {language or dialect}; define it with one, "
+            f"such as Unit({self.name!r}, ..., {given})."
+        )
 
     def to_interval(self, *args: Interval) -> Interval | None:
         """Interval that holds all values for arguments in `args`; None if it may be undefined."""
         for domain, (a, b) in zip(self.domains, args, strict=True):
-            # As in the paper, the bound itself does not belong to the domain.
-            if self.is_custom and not (_above(a, domain[0]) and _above(-b, -domain[1])):
+            # As in the paper, the bound itself does not belong to an open domain.
+            inside = (
+                (domain[0] <= a and b <= domain[1])
+                if self.closed
+                else (_above(a, domain[0]) and _above(-b, -domain[1]))
+            )
+            if self.is_custom and not inside:
                 return None
         return self.interval(*args) if self.interval is not None else REALS
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All columns, hashable: units with equal ones are the same to a prior."""
+        columns = {k: getattr(self, k) for k in self.__dataclass_fields__}
+        return tuple((columns | {"templates": frozenset(self.templates.items())}).values())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # Built-in units are singletons: a pickled equation finds the table's own row again.
         if UNITS.get(self.name) is self:
             return unit, (self.name,)
-        return _rebuild, (Unit, {k: getattr(self, k) for k in self.__dataclass_fields__})
+        columns = {k: getattr(self, k) for k in self.__dataclass_fields__}
+        return _rebuild, (Unit, columns | {"templates": dict(self.templates)})
 
 
 def _above(bound: float, limit: float) -> bool:
@@ -180,14 +278,12 @@ def unit(name: str, custom: Mapping[str, Unit] | None = None) -> Unit:
 
 # --- relaxation --------------------------------------------------------------------------------
 
-EXP_LIMIT = 30.0
-
 
 def relaxed_value(unit: Unit, z: Sequence[Array], relax: float) -> Array:
     """Value of a unit that goes on as a straight line close to its singularity.
 
-    Where an argument comes closer than `relax` to the edge of its domain, and where that of exp
-    exceeds `EXP_LIMIT`, the unit is replaced by its tangent. As in the paper (equation
+    Where an argument comes closer than `relax` to the edge of its domain, and where it exceeds the
+    unit's limit (that of exp), the unit is replaced by its tangent. As in the paper (equation
     "divergences_relaxation") a forbidden input does no harm during training; but the continuation
     has a slope, which second-order steps need, where the paper's is zero. With ``relax = 0`` the
     value is the honest one.
@@ -210,24 +306,19 @@ def relaxed_slope(unit: Unit, argument: int, z: Sequence[Array], relax: float) -
     with np.errstate(all="ignore"):
         inside = _clipped(unit, z, relax)
         slope = unit.derivatives[argument](*inside)
-        if unit.name == "div" and argument == 0:
-            # The straight line replaces 1/b by its tangent; the numerator multiplies it.
-            slope = slope - (z[1] - inside[1]) / inside[1] ** 2
+        if unit.cross is not None and argument == 0:
+            slope = slope + unit.cross(z, inside)
     return slope
 
 
 def _is_relaxed(unit: Unit, argument: int) -> bool:
-    return unit.name == "exp" or unit.domains[argument] != REALS
+    return unit.limit < math.inf or unit.domains[argument] != REALS
 
 
 def _clipped(unit: Unit, z: Sequence[Array], relax: float) -> list[Array]:
     clipped = []
     for a, x in enumerate(z):
-        low, high = (
-            (-math.inf, EXP_LIMIT)
-            if unit.name == "exp"
-            else (unit.domains[a][0] + relax, unit.domains[a][1] - relax)
-        )
+        low, high = unit.domains[a][0] + relax, min(unit.domains[a][1] - relax, unit.limit)
         clipped.append(np.clip(x, low, high) if _is_relaxed(unit, a) else x)
     return clipped
 
@@ -271,12 +362,13 @@ def _probe(unit: Unit) -> None:
     cost: object = unit.cost
     if not (isinstance(cost, Real) and math.isfinite(cost) and float(cost) > 0):
         raise IeqlError(f"Unit {name!r} has the cost {cost!r}; a cost is a positive number.")
-    for language in ("latex", "c", "python"):
-        _probe_template(unit, language)
+    for dialect in unit.templates:
+        _probe_template(unit, dialect)
     args = _probe_points(unit)
     value = _probe_call(unit, "value", unit.value, args)
     for i in range(unit.arity):
         _probe_derivative(unit, i, args, value)
+    _probe_traits(unit, args, value)
     bounds = unit.to_interval(*((float(a.min()), float(a.max())) for a in args)) or REALS
     slack = 1e-9 * np.max(np.abs(value))
     if not (bounds[0] <= value.min() + slack and bounds[1] >= value.max() - slack):
@@ -286,17 +378,17 @@ def _probe(unit: Unit) -> None:
         )
 
 
-def _probe_template(unit: Unit, language: str) -> None:
-    template = getattr(unit, language)
+def _probe_template(unit: Unit, dialect: str) -> None:
+    template = unit.templates[dialect]
     places = [f"{{{i}}}" for i in range(unit.arity)]
     try:
         # An argument may be written twice, but none may be forgotten.
-        complete = template is None or all(p in template.format(*places) for p in places)
+        complete = all(p in template.format(*places) for p in places)
     except (AttributeError, IndexError, KeyError, ValueError):
         complete = False
     if not complete:
         raise IeqlError(
-            f"The {language} template of unit {unit.name!r} must hold {' and '.join(places)} for "
+            f"The {dialect} template of unit {unit.name!r} must hold {' and '.join(places)} for "
             f"its arguments, with every other brace doubled; it is {template!r}."
         )
 
@@ -319,6 +411,40 @@ def _probe_derivative(unit: Unit, i: int, args: list[Array], value: Array) -> No
             f"The derivative of unit {unit.name!r} for argument {i} disagrees with finite "
             f"differences: at ({at}) it gives {slope[k]:.4g} instead of {numeric[k]:.4g}."
         )
+
+
+def _probe_traits(unit: Unit, args: list[Array], value: Array) -> None:
+    """Refuse what algebra would wrongly rely on."""
+    name, positive = unit.name, [np.abs(a) for a in args]
+    if unit.powers and not (
+        len(unit.powers) == unit.arity
+        and all(high == math.inf for _, high in unit.domains)
+        and np.allclose(
+            unit(*positive),
+            math.prod(a**p for a, p in zip(positive, unit.powers, strict=True)),
+            rtol=1e-9,
+            atol=0.0,
+        )
+    ):
+        raise IeqlError(
+            f"Unit {name!r} is not the product of its arguments to the powers {unit.powers}."
+        )
+    if unit.period is not None and not (
+        unit.arity == 1
+        and unit.domains == (REALS,)
+        and unit.period > 0
+        and np.allclose(unit(args[0] + unit.period), value, rtol=0.0, atol=1e-9 * np.ptp(value))
+    ):
+        raise IeqlError(f"Unit {name!r} does not have the period {unit.period!r}.")
+    if unit.closed:
+        for i, ends in enumerate(unit.domains):
+            for end in filter(math.isfinite, ends):
+                at_end = [np.full_like(a, end) if j == i else a for j, a in enumerate(args)]
+                if not np.all(np.isfinite(unit(*at_end))):
+                    raise IeqlError(
+                        f"Unit {name!r} is not finite where argument {i} is {end:g}: its domain "
+                        "is not closed."
+                    )
 
 
 def _probe_call(unit: Unit, what: str, function: Callable[..., Array], args: list[Array]) -> Array:
@@ -434,115 +560,129 @@ def _log(z: Array) -> Array:
     return np.log(np.where(z > 0, z, np.nan))
 
 
-_TABLE = (
-    Unit(
-        name="identity",
-        value=lambda z: +z,
-        derivatives=(np.ones_like,),
-        sympy=lambda z: z,
-        latex="{0}",
-        c="({0})",
-        python="+({0})",
-        interval=lambda x: x,
-        code=0,
+EXP_LIMIT = 30.0
+"""Exponent beyond which a relaxed exponential goes on as a straight line."""
+
+IDENTITY = Unit(
+    name="identity",
+    value=lambda z: +z,
+    derivatives=(np.ones_like,),
+    sympy=lambda z: z,
+    latex="{0}",
+    c="({0})",
+    python="+({0})",
+    interval=lambda x: x,
+    powers=(1.0,),
+    code=0,
+)
+COS = Unit(
+    name="cos",
+    value=np.cos,
+    derivatives=(lambda z: -np.sin(z),),
+    sympy=_sympy("cos"),
+    latex=r"\cos\left({0}\right)",
+    c="cos({0})",
+    python="np.cos({0})",
+    interval=_cos_interval,
+    period=2.0 * math.pi,
+    code=1,
+)
+SIN = Unit(
+    name="sin",
+    value=np.sin,
+    derivatives=(np.cos,),
+    sympy=_sympy("sin"),
+    latex=r"\sin\left({0}\right)",
+    c="sin({0})",
+    python="np.sin({0})",
+    interval=_sin_interval,
+    period=2.0 * math.pi,
+    code=2,
+)
+EXP = Unit(
+    name="exp",
+    value=np.exp,
+    derivatives=(np.exp,),
+    sympy=_sympy("exp"),
+    latex=r"\exp\left({0}\right)",
+    c="exp({0})",
+    python="np.exp({0})",
+    interval=_exp_interval,
+    limit=EXP_LIMIT,
+    code=3,
+)
+LOG = Unit(
+    name="log",
+    value=_log,
+    derivatives=(lambda z: 1.0 / np.where(z > 0, z, np.nan),),
+    domains=(POSITIVE,),
+    sympy=_sympy("log"),
+    latex=r"\log\left({0}\right)",
+    c="(({0}) > 0.0 ? log({0}) : NAN)",
+    python="np.log(np.where({0} > 0, {0}, np.nan))",
+    interval=_log_interval,
+    code=4,
+)
+SQRT = Unit(
+    name="sqrt",
+    value=np.sqrt,
+    derivatives=(lambda z: 0.5 / np.sqrt(z),),
+    domains=(POSITIVE,),
+    sympy=_sympy("sqrt"),
+    latex=r"\sqrt{{{0}}}",
+    c="sqrt({0})",
+    python="np.sqrt({0})",
+    templates={"mathml": "<msqrt>{0}</msqrt>"},
+    interval=lambda x: (math.sqrt(x[0]), math.sqrt(x[1])) if x[0] >= 0 else None,
+    closed=True,
+    powers=(0.5,),
+    code=5,
+)
+SQUARE = Unit(
+    name="square",
+    value=np.square,
+    derivatives=(lambda z: 2.0 * z,),
+    sympy=lambda z: z**2,
+    latex=r"\left({0}\right)^{{2}}",
+    c="(({0}) * ({0}))",
+    python="np.square({0})",
+    interval=_square_interval,
+    powers=(2.0,),
+    code=6,
+)
+MUL = Unit(
+    name="mul",
+    value=np.multiply,
+    derivatives=(lambda a, b: +b, lambda a, b: +a),
+    sympy=lambda a, b: a * b,
+    latex=r"\left({0}\right) \left({1}\right)",
+    c="(({0}) * ({1}))",
+    python="({0}) * ({1})",
+    interval=_mul_interval,
+    powers=(1.0, 1.0),
+    code=7,
+)
+DIV = Unit(
+    name="div",
+    # The learner keeps to the positive branch of the denominator and lets the numerator choose
+    # the sign (section "Atomic Units with Singularities"); the value is defined on both.
+    value=lambda a, b: a / _nonzero(b),
+    derivatives=(
+        lambda a, b: 1.0 / _nonzero(b),
+        lambda a, b: -(a / _nonzero(b)) / b,
     ),
-    Unit(
-        name="cos",
-        value=np.cos,
-        derivatives=(lambda z: -np.sin(z),),
-        sympy=_sympy("cos"),
-        latex=r"\cos\left({0}\right)",
-        c="cos({0})",
-        python="np.cos({0})",
-        interval=_cos_interval,
-        code=1,
-    ),
-    Unit(
-        name="sin",
-        value=np.sin,
-        derivatives=(np.cos,),
-        sympy=_sympy("sin"),
-        latex=r"\sin\left({0}\right)",
-        c="sin({0})",
-        python="np.sin({0})",
-        interval=_sin_interval,
-        code=2,
-    ),
-    Unit(
-        name="exp",
-        value=np.exp,
-        derivatives=(np.exp,),
-        sympy=_sympy("exp"),
-        latex=r"\exp\left({0}\right)",
-        c="exp({0})",
-        python="np.exp({0})",
-        interval=_exp_interval,
-        code=3,
-    ),
-    Unit(
-        name="log",
-        value=_log,
-        derivatives=(lambda z: 1.0 / np.where(z > 0, z, np.nan),),
-        domains=(POSITIVE,),
-        sympy=_sympy("log"),
-        latex=r"\log\left({0}\right)",
-        c="(({0}) > 0.0 ? log({0}) : NAN)",
-        python="np.log(np.where({0} > 0, {0}, np.nan))",
-        interval=_log_interval,
-        code=4,
-    ),
-    Unit(
-        name="sqrt",
-        value=np.sqrt,
-        derivatives=(lambda z: 0.5 / np.sqrt(z),),
-        domains=(POSITIVE,),
-        sympy=_sympy("sqrt"),
-        latex=r"\sqrt{{{0}}}",
-        c="sqrt({0})",
-        python="np.sqrt({0})",
-        interval=lambda x: (math.sqrt(x[0]), math.sqrt(x[1])) if x[0] >= 0 else None,
-        code=5,
-    ),
-    Unit(
-        name="square",
-        value=np.square,
-        derivatives=(lambda z: 2.0 * z,),
-        sympy=lambda z: z**2,
-        latex=r"\left({0}\right)^{{2}}",
-        c="(({0}) * ({0}))",
-        python="np.square({0})",
-        interval=_square_interval,
-        code=6,
-    ),
-    Unit(
-        name="mul",
-        value=np.multiply,
-        derivatives=(lambda a, b: +b, lambda a, b: +a),
-        sympy=lambda a, b: a * b,
-        latex=r"\left({0}\right) \left({1}\right)",
-        c="(({0}) * ({1}))",
-        python="({0}) * ({1})",
-        interval=_mul_interval,
-        code=7,
-    ),
-    Unit(
-        name="div",
-        # The learner keeps to the positive branch of the denominator and lets the numerator choose
-        # the sign (section "Atomic Units with Singularities"); the value is defined on both.
-        value=lambda a, b: a / _nonzero(b),
-        derivatives=(
-            lambda a, b: 1.0 / _nonzero(b),
-            lambda a, b: -(a / _nonzero(b)) / b,
-        ),
-        domains=(REALS, POSITIVE),
-        sympy=lambda a, b: a / b,
-        latex=r"\frac{{{0}}}{{{1}}}",
-        c="(({1}) != 0.0 ? ({0}) / ({1}) : NAN)",
-        python="({0}) / np.where({1} == 0, np.nan, {1})",
-        interval=_div_interval,
-        code=8,
-    ),
+    domains=(REALS, POSITIVE),
+    sympy=lambda a, b: a / b,
+    latex=r"\frac{{{0}}}{{{1}}}",
+    c="(({1}) != 0.0 ? ({0}) / ({1}) : NAN)",
+    python="({0}) / np.where({1} == 0, np.nan, {1})",
+    interval=_div_interval,
+    powers=(1.0, -1.0),
+    # The straight line replaces 1/b by its tangent; the numerator multiplies it.
+    cross=lambda z, inside: -(z[1] - inside[1]) / inside[1] ** 2,
+    code=8,
 )
 
+_TABLE = (IDENTITY, COS, SIN, EXP, LOG, SQRT, SQUARE, MUL, DIV)
 UNITS: Mapping[str, Unit] = MappingProxyType({row.name: row for row in _TABLE})
 """All built-in units by name."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ieql.equations.builder import Builder, canonical, tidy, translate
+from ieql.equations.builder import Builder, tidy, translate
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.units import UNITS
 from strategies import expressions
@@ -91,7 +91,20 @@ def test_canonical_merges_folds_and_drops():
     )
     expression = Expression(("x",), nodes, (Sum(0.0, (4, 5), (1.0, 1.0)),))
     assert expression.canonical().text() == "4*cos(x) + 1"
-    assert expression.canonical() == canonical(expression)
+
+
+def test_a_unit_is_exchanged_by_copying_up_to_it(builder):
+    expression = Expression.parse("2*cos(log(x) + 1) + y", "xy")
+    values = builder.copy(expression, stop=1)  # x, y and the logarithm
+    assert values == [builder.input(0), builder.input(1), Sum(0.0, (2,), (1.0,))]
+    inner = translate(expression.nodes[1].args[0], values)
+    exchanged = builder.rebuild(expression, [*values, builder.apply(DIV, Sum(1.0), inner)])
+    assert exchanged.text() == "2/(log(x) + 1) + y"
+
+
+def test_units_of_several_expressions_are_shared_in_one_builder(builder):
+    outputs = [builder.copy(Expression.parse(text, "xy"))[-1] for text in ("cos(x)", "log(cos(x))")]
+    assert [n.unit.name for n in builder.expression(*outputs).nodes] == ["cos", "log"]
 
 
 @settings(max_examples=150)

@@ -238,6 +238,18 @@ def test_depth_is_the_number_of_hidden_layers_needed(text, depth):
     assert parse(text).depth == depth
 
 
+def test_a_unit_stands_one_layer_above_the_highest_of_its_sources():
+    assert parse("exp(x1*x2)*x1").levels[3:] == (1, 2, 3)
+    assert parse("2*x1").levels == (0, 0, 0)
+
+
+def test_map_sums_changes_arguments_first_and_outputs_last():
+    seen = []
+    doubled = parse("cos(x1) + 3").map_sums(lambda s: seen.append(s.bias) or s.scaled(2.0))
+    assert doubled.text() == "2*cos(2*x1) + 6"
+    assert seen == [0.0, 3.0]
+
+
 def test_a_shared_unit_is_paid_once():
     motor = Prior.of("motor")
     assert parse("cos(x1)").complexity(motor) == 1 + 10

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from ieql.equations.expression import Expression
 from ieql.equations.simplify import gauge, parabolas, simplify
 from ieql.prior import Prior
+from ieql.units import Unit
 from strategies import expressions
 
 NAMES = ("x", "y")
@@ -31,6 +32,29 @@ def test_gauge_moves_scales_out_of_units(given_text, gauged):
     result = gauge(expression)
     assert result.text() == gauged
     np.testing.assert_allclose(result.evaluate(X), expression.evaluate(X), rtol=1e-12)
+
+
+def cube(**options):
+    return Unit("cube", lambda z: z**3, lambda z: 3 * z**2, powers=(3,), **options)
+
+
+def test_a_unit_that_says_it_is_a_power_is_treated_like_the_built_in_ones():
+    expression = Expression.parse("3*cube(-2*x + 1)", NAMES, {"cube": cube()})
+    assert gauge(expression).text() == "-24*cube(x - 0.5)"
+    product = Expression.parse("cube(x)/x + y", NAMES, {"cube": cube()})
+    assert simplify(product, X).text() == "x**2 + y"
+
+
+def test_no_scale_leads_out_of_a_domain():
+    bounded = cube(domains=((1, np.inf),))
+    expression = Expression.parse("cube(10*x)", NAMES, {"cube": bounded})
+    assert gauge(expression) == expression
+
+
+def test_a_sign_moves_only_where_the_power_has_one():
+    size = Unit("size", np.abs, np.sign, powers=(1,))
+    expression = Expression.parse("size(-2*x)", NAMES, {"size": size})
+    assert gauge(expression).text() == "2*size(-x)"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError
 from ieql.export.mathml import GREEK_LETTERS, mathml, mathml_name, mathml_number, mathml_source
-from ieql.units import UNITS
+from ieql.units import UNITS, Unit
 from strategies import expressions
 
 
@@ -134,6 +135,15 @@ def test_markup_in_names_stays_text():
     form = mathml(Expression(("a", name), (), (Sum(0.0, (1,), (2.0,)),)), target=name)
     assert "<script" not in form
     assert words(form) == f"{name}=2{name}"
+
+
+def test_user_defined_units_are_written_by_their_name_or_their_own_template():
+    unit = {"value": np.cbrt, "derivatives": lambda z: 1 / (3 * np.cbrt(z) ** 2)}
+    plain = Unit("cbrt", **unit)
+    own = Unit("cbrt", **unit, templates={"mathml": "<mroot>{0}<mn>3</mn></mroot>"})
+    forms = [mathml(Expression.parse("2*cbrt(x)", ["x"], {"cbrt": u})) for u in (plain, own)]
+    assert words(forms[0]) == "2cbrt(x)"
+    assert "<mroot><mrow><mi>x</mi></mrow><mn>3</mn></mroot>" in forms[1]
 
 
 def test_what_would_grow_without_end_is_refused():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from ieql.prior import PRESETS, Prior
 from ieql.report.words import input_rules, number, preset_name, prohibitions, uncertain
+from ieql.units import Unit
 
 
 def test_presets_are_known_by_name():
@@ -29,6 +31,13 @@ def test_presets_are_known_by_name():
 )
 def test_prohibitions(composition, words):
     assert prohibitions(Prior(prohibit=(composition,))) == [words]
+
+
+def test_a_unit_of_ones_own_has_arguments_not_factors():
+    slopes = (lambda a, b: a / np.hypot(a, b), lambda a, b: b / np.hypot(a, b))
+    hypot = Unit("hypot", np.hypot, slopes)
+    prior = Prior(units=("cos", "hypot"), custom=(hypot,), prohibit=("hypot(_, cos)",))
+    assert prohibitions(prior) == ["no hypot with a cosine as its second argument"]
 
 
 def test_rules_for_inputs():

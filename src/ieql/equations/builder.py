@@ -8,13 +8,14 @@ becomes a node, so every graph it makes is canonical.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.units import Unit
+from ieql.units import DIV, MUL, Unit
 
-__all__ = ["Builder", "canonical", "tidy", "translate"]
+__all__ = ["Builder", "tidy", "translate"]
 
 
 class Builder:
@@ -36,12 +37,12 @@ class Builder:
             value = float(unit(*(np.array([a.bias]) for a in args))[0])
             if math.isfinite(value):
                 return Sum(value)
-        if unit.name == "mul":
+        if unit is MUL:
             for a, b in (args, args[::-1]):
                 if a.is_constant:
                     return b.scaled(a.bias)
         factor = 1.0
-        if unit.name == "div":
+        if unit is DIV:
             numerator, denominator = args
             if denominator.is_constant and denominator.bias != 0.0:
                 return numerator.scaled(1.0 / denominator.bias)
@@ -62,6 +63,38 @@ class Builder:
     def expression(self, *outputs: Sum) -> Expression:
         """The finished graph; nodes that no output needs are dropped."""
         return _live(Expression(self.names, tuple(self.nodes), tuple(tidy(s) for s in outputs)))
+
+    # --- rebuilding ----------------------------------------------------------------------------
+
+    def copy(
+        self, expression: Expression, values: Sequence[Sum] = (), stop: int | None = None
+    ) -> list[Sum]:
+        """Build the nodes of an expression again, those before node `stop` or all of them.
+
+        Parameters
+        ----------
+        expression : Expression
+            What to copy; its inputs are those of this builder.
+        values : sequence of Sum, optional
+            What stands for its inputs and first nodes already, if anything does: whoever changes
+            node k copies up to k, appends what takes its place, and copies the rest.
+        stop : int, optional
+            The first node that is not copied.
+
+        Returns
+        -------
+        list of Sum
+            What stands for each of its sources: the inputs, then the nodes.
+        """
+        sums = list(values) or [self.input(i) for i in range(len(expression.names))]
+        for node in expression.nodes[len(sums) - len(expression.names) : stop]:
+            sums.append(self.apply(node.unit, *[translate(a, sums) for a in node.args]))
+        return sums
+
+    def rebuild(self, expression: Expression, values: Sequence[Sum] = ()) -> Expression:
+        """The expression as this builder makes it; `values` as in `copy`."""
+        sums = self.copy(expression, values)
+        return self.expression(*(translate(s, sums) for s in expression.outputs))
 
 
 def tidy(s: Sum) -> Sum:
@@ -98,23 +131,11 @@ def _live(expression: Expression) -> Expression:
     def renumber(s: Sum) -> Sum:
         return Sum(s.bias, tuple(new.get(i, i) for i in s.sources), s.weights)
 
-    nodes = tuple(
-        Node(expression.nodes[k].unit, tuple(renumber(a) for a in expression.nodes[k].args))
-        for k in order
-    )
-    return Expression(expression.names, nodes, tuple(renumber(s) for s in expression.outputs))
+    nodes = tuple([expression.nodes[k] for k in order])
+    return Expression(expression.names, nodes, expression.outputs).map_sums(renumber)
 
 
-def translate(s: Sum, values: list[Sum]) -> Sum:
+def translate(s: Sum, values: Sequence[Sum]) -> Sum:
     """A sum with each source replaced by a sum."""
     parts = [values[i].scaled(w) for i, w in zip(s.sources, s.weights, strict=True)]
     return Sum.total((Sum(s.bias), *parts))
-
-
-def canonical(expression: Expression) -> Expression:
-    """Rebuild an expression node by node; see `Expression.canonical`."""
-    builder = Builder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for node in expression.nodes:
-        values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
-    return builder.expression(*(translate(s, values) for s in expression.outputs))

@@ -8,7 +8,7 @@ An expression is a list of nodes in topological order. A node applies a unit to 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
 from ieql.files import MAX_NAME
-from ieql.units import Interval, Unit, unit
+from ieql.units import EXP, LOG, Interval, Unit, unit
 
 if TYPE_CHECKING:
     from ieql.prior import Prior
@@ -177,13 +177,18 @@ class Expression:
         """Number of active parameters: weights, not biases (the paper's count)."""
         return sum(len(s.sources) for s in self.sums)
 
-    @property
-    def depth(self) -> int:
-        """Largest number of units between an input and an output: the hidden layers it needs."""
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """The hidden layer in which each source stands: 0 for inputs, then 1 more than below."""
         levels = [0] * len(self.names)
         for node in self.nodes:
             levels.append(1 + max((levels[i] for a in node.args for i in a.sources), default=0))
-        return max(levels, default=0)
+        return tuple(levels)
+
+    @property
+    def depth(self) -> int:
+        """Largest number of units between an input and an output: the hidden layers it needs."""
+        return max(self.levels, default=0)
 
     @cached_property
     def written_size(self) -> int:
@@ -217,10 +222,10 @@ class Expression:
         Whole exponents and roots have units of their own; any other power is written as one.
         """
         s = node.args[0]
-        if node.unit.name != "exp" or s.bias != 0.0 or len(s.sources) != 1:
+        if node.unit is not EXP or s.bias != 0.0 or len(s.sources) != 1:
             return None
         p, k = s.weights[0], s.sources[0] - len(self.names)
-        if k < 0 or self.nodes[k].unit.name != "log" or not math.isfinite(p):
+        if k < 0 or self.nodes[k].unit is not LOG or not math.isfinite(p):
             return None
         if p == int(p) or abs(p) == 0.5:
             return None
@@ -303,10 +308,14 @@ class Expression:
         def fill(s: Sum) -> Sum:
             return Sum(next(values), s.sources, tuple(next(values) for _ in s.weights))
 
-        nodes = tuple(n._replace(args=tuple(fill(a) for a in n.args)) for n in self.nodes)
-        return Expression(self.names, nodes, tuple(fill(s) for s in self.outputs))
+        return self.map_sums(fill)
 
     # --- other forms ---------------------------------------------------------------------------
+
+    def map_sums(self, change: Callable[[Sum], Sum]) -> Expression:
+        """The same units with every affine map changed, in the order of `sums`."""
+        nodes = tuple([Node(n.unit, tuple([change(a) for a in n.args])) for n in self.nodes])
+        return Expression(self.names, nodes, tuple([change(s) for s in self.outputs]))
 
     def output(self, k: int) -> Expression:
         """The expression of one output alone."""
@@ -330,14 +339,14 @@ class Expression:
                     bias -= weights[j] * float(offset[i])
             return Sum(bias, s.sources, tuple(weights))
 
-        nodes = tuple(n._replace(args=tuple(fold(a) for a in n.args)) for n in self.nodes)
+        folded = self.map_sums(fold)
         shift = np.broadcast_to(out_offset, (len(self.outputs),))
         stretch = np.broadcast_to(out_scale, (len(self.outputs),))
         outputs = tuple(
-            fold(s).scaled(float(b)).plus(Sum(float(a)))
-            for s, a, b in zip(self.outputs, shift, stretch, strict=True)
+            s.scaled(float(b)).plus(Sum(float(a)))
+            for s, a, b in zip(folded.outputs, shift, stretch, strict=True)
         )
-        return Expression(self.names, nodes, outputs)
+        return Expression(self.names, folded.nodes, outputs)
 
     def canonical(self) -> Expression:
         """The same function with dead and repeated units removed and constants folded.
@@ -345,9 +354,9 @@ class Expression:
         Nodes are numbered by their first appearance when the outputs are read from left to right,
         so that two texts that say the same give the same graph.
         """
-        from ieql.equations.builder import canonical
+        from ieql.equations.builder import Builder
 
-        return canonical(self)
+        return Builder(self.names).rebuild(self)
 
     def to_sympy(self, output: int = 0) -> Any:
         """SymPy form with one symbol per input, named as in the data."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
-from ieql.units import UNITS, Unit
+from ieql.units import COS, DIV, EXP, IDENTITY, LOG, MUL, REALS, SIN, SQRT, SQUARE, Unit
 
-__all__ = ["GaugedBuilder", "expansions", "gauge", "parabolas", "simplify"]
+__all__ = ["GaugedBuilder", "expansions", "gauge", "has_free_scale", "parabolas", "simplify"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
@@ -39,11 +39,7 @@ def gauge(expression: Expression) -> Expression:
     size moves to the coefficients behind the unit, for log to their bias), the bias inside exp
     becomes a factor, and a cosine's leading coefficient is positive.
     """
-    builder = GaugedBuilder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for node in expression.nodes:
-        values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
-    return builder.expression(*(translate(s, values) for s in expression.outputs))
+    return GaugedBuilder(expression.names).rebuild(expression)
 
 
 class GaugedBuilder(Builder):
@@ -59,33 +55,59 @@ def _largest(s: Sum) -> float:
 
 
 def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum:
-    name = unit.name
     sizes = [_largest(a) for a in args]
-    if name == "exp" and args[0].sources and args[0].bias and abs(args[0].bias) < 300.0:
+    if unit is EXP and args[0].sources and args[0].bias and abs(args[0].bias) < 300.0:
         bare = Sum(0.0, args[0].sources, args[0].weights)
         return apply(unit, bare).scaled(math.exp(args[0].bias))
-    if name == "cos" and args[0].weights and args[0].weights[0] < 0:
+    if unit is COS and args[0].weights and args[0].weights[0] < 0:
         return apply(unit, args[0].scaled(-1.0))
-    if name not in ("square", "sqrt", "mul", "div", "log") or not all(
+    if not has_free_scale(unit) or not all(
         1e-100 < size < 1e100 or a.is_constant for size, a in zip(sizes, args, strict=True)
     ):
         return apply(unit, *args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
-    for a in {"square": (0,), "mul": (0, 1), "div": (0,)}.get(name, ()):
-        # Signs go the same way: (-x)·(-y) is x·y.
+    for a in _free_signs(unit):
         if args[a].weights and args[a].weights[0] < 0:
             sizes[a] = -sizes[a]
     scaled = [a.scaled(1.0 / size) for a, size in zip(args, sizes, strict=True)]
     result = apply(unit, *(_exact_one(a) for a in scaled))
-    if name == "log":
+    if unit is LOG:
         return result.plus(Sum(math.log(sizes[0])))
-    factors = {
-        "square": lambda: sizes[0] ** 2,
-        "sqrt": lambda: math.sqrt(sizes[0]),
-        "mul": lambda: sizes[0] * sizes[1],
-        "div": lambda: sizes[0] / sizes[1],
-    }
-    return result.scaled(factors[name]())
+    above = below = 1.0
+    for size, p in zip(sizes, unit.powers, strict=True):
+        part = math.sqrt(size) if abs(p) == 0.5 else size ** abs(p)
+        above, below = (above * part, below) if p > 0 else (above, below * part)
+    return result.scaled(above / below)
+
+
+@cache
+def has_free_scale(unit: Unit) -> bool:
+    """Whether a positive factor of an argument can be written behind the unit instead.
+
+    So it is with the logarithm, and with products of powers: of low ones, as sizes go up to 1e100,
+    and on domains that no factor leads out of.
+    """
+    total = sum(abs(p) for p in _exponents(unit))
+    ends = {end for domain in unit.domains for end in domain}
+    return unit is LOG or (0.0 < total <= 3.0 and ends <= {0.0, math.inf, -math.inf})
+
+
+@cache
+def _free_signs(unit: Unit) -> tuple[int, ...]:
+    """The arguments whose sign goes the same way: (-x)·(-y) is x·y."""
+    found = []
+    for a, (p, domain) in enumerate(zip(_exponents(unit), unit.domains, strict=False)):
+        if p > 0 and p == int(p) and domain == REALS:
+            # The exponents hold for positive arguments: |x| has the exponent 1 as well.
+            signs = [np.array([-1.0 if k == a else 1.0]) for k in range(unit.arity)]
+            if unit(*signs)[0] == (-1.0) ** p:
+                found.append(a)
+    return tuple(found)
+
+
+def _exponents(unit: Unit) -> tuple[float, ...]:
+    """The exponents of a unit that is a product of powers; the identity is removed, not scaled."""
+    return () if unit is IDENTITY else unit.powers
 
 
 def _exact_one(s: Sum) -> Sum:
@@ -99,6 +121,8 @@ def _exact_one(s: Sum) -> Sum:
 
 # --- identities --------------------------------------------------------------------------------
 
+INVERSES = {LOG: EXP, EXP: LOG, SQUARE: SQRT, SQRT: SQUARE}
+"""Units that undo each other, where both are defined."""
 Rule = Callable[[Expression, int, Builder, tuple[Sum, ...]], "Sum | None"]
 
 
@@ -136,7 +160,7 @@ def expansions(expression: Expression) -> Iterator[Expression]:
     The result is longer, but some of its terms may turn out not to be needed.
     """
     for k, node in enumerate(expression.nodes):
-        if node.unit.name in ("square", "mul"):
+        if node.unit in (SQUARE, MUL):
             expanded = _rewrite(expression, k, _expand)
             if expanded is not None:
                 yield expanded
@@ -147,9 +171,9 @@ def parabolas(expression: Expression, X: Array) -> Iterator[Expression]:
 
     On a small part of a period 1966 (1 - cos(0.019 x)) is 0.35 x², which says what it is.
     """
-    shifts = {"cos": 0.0, "sin": math.pi / 2}
+    shifts = {COS: 0.0, SIN: math.pi / 2}
     for k, (z, *_) in enumerate(expression.arguments(X)):
-        shift = shifts.get(expression.nodes[k].unit.name)
+        shift = shifts.get(expression.nodes[k].unit)
         if shift is None:
             continue
         low, high = float(z.min()) - shift, float(z.max()) - shift
@@ -169,7 +193,7 @@ def _parabola(
 ) -> Sum | None:
     """cos(m + d) to second order in d, as a square."""
     c, t = math.cos(middle), math.tan(middle)
-    square = builder.apply(UNITS["square"], args[0].plus(Sum(t - middle - shift)))
+    square = builder.apply(SQUARE, args[0].plus(Sum(t - middle - shift)))
     return square.scaled(-c / 2).plus(Sum(c * (1.0 + t * t / 2)))
 
 
@@ -184,34 +208,29 @@ def _rewritings(expression: Expression) -> Iterator[Expression]:
 
 def _rewrite(expression: Expression, k: int, rule: Rule) -> Expression | None:
     builder = Builder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for j, node in enumerate(expression.nodes):
-        args = tuple(translate(a, values) for a in node.args)
-        result = rule(expression, k, builder, args) if j == k else builder.apply(node.unit, *args)
-        if result is None:
-            return None
-        values.append(result)
-    return builder.expression(*(translate(s, values) for s in expression.outputs))
+    values = builder.copy(expression, stop=k)
+    args = tuple(translate(a, values) for a in expression.nodes[k].args)
+    result = rule(expression, k, builder, args)
+    return None if result is None else builder.rebuild(expression, [*values, result])
 
 
 def _inverse(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
     """Undo a unit by its inverse: log(exp z), exp(log z), square(sqrt z), sqrt(square z)."""
-    pairs = {("log", "exp"), ("exp", "log"), ("square", "sqrt"), ("sqrt", "square")}
     node = expression.nodes[k]
-    if node.unit.name == "identity":
+    if node.unit is IDENTITY:
         return args[0]
     if len(args) != 1 or not args[0].is_bare or args[0].sources[0] < len(builder.names):
         return None
     inner = builder.nodes[args[0].sources[0] - len(builder.names)]
-    return inner.args[0] if (node.unit.name, inner.unit.name) in pairs else None
+    return inner.args[0] if INVERSES.get(node.unit) is inner.unit else None
 
 
 def _same_arguments(
     expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
 ) -> Sum | None:
     """Write z·z as a square and z/z as one, also where the two differ by a factor."""
-    name = expression.nodes[k].unit.name
-    if name not in ("mul", "div") or args[0].sources != args[1].sources or not args[0].sources:
+    unit = expression.nodes[k].unit
+    if unit not in (MUL, DIV) or args[0].sources != args[1].sources or not args[0].sources:
         return None
     factor = args[1].weights[0] / args[0].weights[0]
     if not np.allclose(
@@ -221,17 +240,17 @@ def _same_arguments(
         atol=0.0,
     ):
         return None
-    if name == "div":
+    if unit is DIV:
         return Sum(1.0 / factor)
-    return builder.apply(UNITS["square"], args[0]).scaled(factor)
+    return builder.apply(SQUARE, args[0]).scaled(factor)
 
 
 def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
     """Multiply out a square or product of short sums: (x + a)² = x² + 2a x + a²."""
-    name = expression.nodes[k].unit.name
-    if name == "square":
+    unit = expression.nodes[k].unit
+    if unit is SQUARE:
         args = (args[0], args[0])
-    elif name != "mul":
+    elif unit is not MUL:
         return None
     if sum(len(a.sources) + (a.bias != 0.0) for a in args) > 4 or all(a.is_bare for a in args):
         return None
@@ -241,17 +260,16 @@ def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, .
         for j, w in zip(args[1].sources, args[1].weights, strict=True):
             one, two = sorted((i, j))
             product = (
-                builder.apply(UNITS["square"], Sum(0.0, (i,), (1.0,)))
+                builder.apply(SQUARE, Sum(0.0, (i,), (1.0,)))
                 if one == two
-                else builder.apply(UNITS["mul"], Sum(0.0, (one,), (1.0,)), Sum(0.0, (two,), (1.0,)))
+                else builder.apply(MUL, Sum(0.0, (one,), (1.0,)), Sum(0.0, (two,), (1.0,)))
             )
             total = total.plus(product.scaled(v * w))
     return total
 
 
-PRODUCTS = {"mul": (1.0, 1.0), "div": (1.0, -1.0), "square": (2.0,), "sqrt": (0.5,)}
-"""Units that a product of powers is made of, with the exponent each gives to its arguments."""
 MOST_FACTORS = 40
+"""Factors of a product up to which it is taken apart."""
 
 
 def _collect(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
@@ -269,10 +287,8 @@ def _collect_grouped(
 def _collected(
     expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...], grouped: bool
 ) -> Sum | None:
-    unit = expression.nodes[k].unit
-    if unit.name not in PRODUCTS:
-        return None
-    found = _factors(builder, list(zip(args, PRODUCTS[unit.name], strict=True)))
+    exponents = _exponents(expression.nodes[k].unit)
+    found = _factors(builder, list(zip(args, exponents, strict=True))) if exponents else None
     if found is None:
         return None
     powers, coefficient = found
@@ -280,7 +296,7 @@ def _collected(
     below = _product(builder, {s: -p for s, p in powers.items() if p < 0}, grouped)
     if above is None or below is None:
         return None
-    return builder.apply(UNITS["div"], above, below).scaled(coefficient)
+    return builder.apply(DIV, above, below).scaled(coefficient)
 
 
 def _factors(
@@ -306,8 +322,8 @@ def _factors(
         inner = None
         if len(s.sources) == 1 and s.bias == 0.0 and s.sources[0] >= len(builder.names):
             inner = builder.nodes[s.sources[0] - len(builder.names)]
-        if inner is not None and inner.unit.name in PRODUCTS:
-            exponents = PRODUCTS[inner.unit.name]
+        exponents = () if inner is None else _exponents(inner.unit)
+        if inner is not None and exponents:
             stack += [(a, p * q) for a, q in zip(inner.args, exponents, strict=True)]
         else:
             s = s._replace(weights=(1.0, *s.weights[1:]))
@@ -319,12 +335,12 @@ def _logarithms(
     expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
 ) -> Sum | None:
     """Write the logarithm of a product as a sum: log(x/y²) = log(x) - 2·log(y)."""
-    if expression.nodes[k].unit.name != "log":
+    if expression.nodes[k].unit is not LOG:
         return None
     found = _factors(builder, [(args[0], 1.0)])
     if found is None or found[1] <= 0.0:
         return None
-    logs = [builder.apply(UNITS["log"], s).scaled(p) for s, p in reversed(found[0].items())]
+    logs = [builder.apply(LOG, s).scaled(p) for s, p in reversed(found[0].items())]
     return Sum.total([Sum(math.log(found[1])), *logs])
 
 
@@ -342,7 +358,7 @@ def _product(builder: Builder, powers: dict[Sum, float], grouped: bool) -> Sum |
         if 2.0 * p != int(2.0 * p) or p > 16.0:
             return None
         if p != int(p):
-            result.append(builder.apply(UNITS["sqrt"], s))
+            result.append(builder.apply(SQRT, s))
         if p >= 1.0:
             result.append(_whole_power(builder, s, int(p)))
     return _chain(builder, result)
@@ -351,15 +367,15 @@ def _product(builder: Builder, powers: dict[Sum, float], grouped: bool) -> Sum |
 def _chain(builder: Builder, factors: list[Sum]) -> Sum:
     total = Sum(1.0)
     for s in factors:
-        total = builder.apply(UNITS["mul"], total, s)
+        total = builder.apply(MUL, total, s)
     return total
 
 
 def _whole_power(builder: Builder, s: Sum, n: int) -> Sum:
     if n == 1:
         return s
-    half = builder.apply(UNITS["square"], _whole_power(builder, s, n // 2))
-    return builder.apply(UNITS["mul"], half, s) if n % 2 else half
+    half = builder.apply(SQUARE, _whole_power(builder, s, n // 2))
+    return builder.apply(MUL, half, s) if n % 2 else half
 
 
 def _is_better(trial: Expression, current: Expression, prior: Prior | None) -> bool:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ieql.equations.builder import Builder, tidy
-from ieql.equations.expression import MAX_NODES, Expression, Node, Sum
+from ieql.equations.expression import MAX_NODES, Expression, Sum
+from ieql.equations.notation import MAX_CHARACTERS, FormulaWriter, Rank, Term, signed
 from ieql.errors import IeqlError, nearest
-from ieql.units import UNITS, Unit
+from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit
 
 __all__ = ["parse", "write"]
 
-MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 100
 MAX_POWER = 64
 LONGEST_SHOWN = 300
@@ -35,66 +35,65 @@ TOKEN = re.compile(
 # --- writing -----------------------------------------------------------------------------------
 
 
-def write(expression: Expression, output: int = 0, precision: int | None = None) -> str:
-    """Infix text of one output; `precision` significant digits, or all that are needed."""
-    return _Writer(expression, precision).sum(expression.outputs[output])
+def write(
+    expression: Expression, output: int = 0, precision: int | None = None, longest: int = 0
+) -> str:
+    """Infix text of one output.
+
+    Parameters
+    ----------
+    expression : Expression
+        What to write.
+    output : int, default 0
+        Which output.
+    precision : int, optional
+        Significant digits of the numbers; default: all that are needed to read them back.
+    longest : int, default 0
+        Numbers of at most so many digits keep them all, whatever the precision.
+    """
+    return _Writer(expression, precision, longest).sum(expression.outputs[output])
 
 
-class _Writer:
-    def __init__(self, expression: Expression, precision: int | None) -> None:
-        self.precision = precision
-        self.expression = expression
-        # Unit by unit from the inputs on, so that no graph is too deep for it.
-        self.texts = [write_name(name) for name in expression.names]
-        self.kinds = [""] * len(expression.names)
-        for node in expression.nodes:
-            self.texts.append(self.application(node))
-            self.kinds.append("square" if expression.power(node) else node.unit.name)
-            if len(self.texts[-1]) > MAX_CHARACTERS:
-                raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
+class _Writer(FormulaWriter):
+    base, right = Rank.CALL, Rank.POWER
+    has_bars = False
+    shows_identity = True  # to be read back
+
+    def __init__(self, expression: Expression, precision: int | None, longest: int) -> None:
+        self.longest = longest
+        super().__init__(expression, [write_name(name) for name in expression.names], precision)
 
     def number(self, value: float) -> str:
-        if self.precision is not None:
+        if self.precision is not None and _n_digits(value) > self.longest:
             return f"{value:.{self.precision}g}"
-        return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
+        return str(int(value)) if value < 1e15 and value == int(value) else repr(value)
 
-    def sum(self, s: Sum) -> str:
-        parts = [self.term(i, w) for i, w in zip(s.sources, s.weights, strict=True)]
-        if s.bias != 0.0 or not parts:
-            parts.append(self.number(s.bias))
-        text = parts[0]
-        for part in parts[1:]:
-            text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
-        return text
+    def multiple(self, number: str, form: str) -> str:
+        # 2 times 1/x*y is 2/x*y.
+        return number + form[1:] if form.startswith("1/") else f"{number}*{form}"
 
-    def term(self, source: int, weight: float) -> str:
-        text, number = self.texts[source], self.number(weight)
-        if text.startswith("1/"):
-            return number + text[1:]
-        if number in ("1", "-1"):
-            return number[:-1] + text
-        return f"{number}*{text}"
+    def joined(self, terms: Sequence[Term]) -> str:
+        return " ".join(signed(terms))
 
-    def application(self, node: Node) -> str:
-        name, args = node.unit.name, node.args
-        if name == "square":
-            return f"{self.factor(args[0], 'square', 'mul', 'div')}**2"
-        if name == "mul":
-            return f"{self.factor(args[0])}*{self.factor(args[1], 'mul', 'div')}"
-        if name == "div":
-            left = "1" if args[0] == Sum(1.0) else self.factor(args[0])
-            return f"{left}/{self.factor(args[1], 'mul', 'div')}"
-        power = self.expression.power(node)
-        if power is not None:
-            base, exponent = power
-            return f"{self.factor(base, 'square', 'mul', 'div')}**{self.number(exponent)}"
-        return f"{name}({', '.join(self.sum(a) for a in args)})"
+    def brackets(self, form: str) -> str:
+        return f"({form})"
 
-    def factor(self, s: Sum, *bracketed: str) -> str:
-        """An argument of a product, quotient or power; units that bind too loosely in brackets."""
-        if s.is_bare and self.kinds[s.sources[0]] not in bracketed:
-            return self.texts[s.sources[0]]
-        return f"({self.sum(s)})"
+    def product(self, left: str, right: str) -> str:
+        return f"{left}*{right}"
+
+    def quotient(self, above: str, below: str) -> str:
+        return f"{above}/{below}"
+
+    def power(self, base: str, exponent: Term) -> str:
+        return f"{base}**{self.joined([exponent])}"
+
+    def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
+        return f"{unit.name}({', '.join(args)})"
+
+
+def _n_digits(value: float) -> int:
+    """Significant digits of the shortest text that reads back as this number."""
+    return len(repr(value).partition("e")[0].replace(".", "").strip("0")) if value else 0
 
 
 def write_name(name: str) -> str:
@@ -205,9 +204,9 @@ class _Parser:
                     raise IeqlError(DIVIDES_BY_ZERO)
                 coefficient = coefficient / factor.bias if divide else coefficient * factor.bias
             elif divide:
-                value = self.apply("div", value if value is not None else Sum(1.0), factor)
+                value = self.apply(DIV, value if value is not None else Sum(1.0), factor)
             else:
-                value = factor if value is None else self.apply("mul", value, factor)
+                value = factor if value is None else self.apply(MUL, value, factor)
             if self.peek() not in ("*", "/"):
                 break
             divide = self.take("/") or not self.take("*")
@@ -230,12 +229,12 @@ class _Parser:
 
     def power(self, base: Sum, exponent: float) -> Sum:
         if exponent == 0.5:
-            return self.apply("sqrt", base)
+            return self.apply(SQRT, base)
         n = int(exponent)
         if n != exponent and exponent != -0.5:
-            return self.apply("exp", self.apply("log", base).scaled(exponent))
+            return self.apply(EXP, self.apply(LOG, base).scaled(exponent))
         if exponent < 0:
-            return self.apply("div", Sum(1.0), self.power(base, -exponent))
+            return self.apply(DIV, Sum(1.0), self.power(base, -exponent))
         if n > MAX_POWER:
             raise IeqlError(
                 f"The exponent {exponent:g} cannot be read: whole ones go up to {MAX_POWER}."
@@ -244,13 +243,13 @@ class _Parser:
             return Sum(1.0)
         if n == 1:
             return base
-        half = self.apply("square", self.power(base, n // 2))
-        return self.apply("mul", half, base) if n % 2 else half
+        half = self.apply(SQUARE, self.power(base, n // 2))
+        return self.apply(MUL, half, base) if n % 2 else half
 
-    def apply(self, name: str, *args: Sum) -> Sum:
-        if name == "div" and args[1] == Sum(0.0):
+    def apply(self, unit: Unit, *args: Sum) -> Sum:
+        if unit is DIV and args[1] == Sum(0.0):
             raise IeqlError(DIVIDES_BY_ZERO)
-        result = self.builder.apply(self.units[name], *args)
+        result = self.builder.apply(unit, *args)
         if len(self.builder.nodes) > MAX_NODES:
             raise IeqlError(f"The equation has more than {MAX_NODES} units.")
         return result
@@ -289,7 +288,7 @@ class _Parser:
             raise IeqlError(
                 f"Unit {name!r} takes {self.units[name].arity} argument(s), not {len(args)}."
             )
-        return self.apply(name, *args)
+        return self.apply(self.units[name], *args)
 
     def name(self, name: str) -> Sum:
         if name not in self.indices:

@@ -156,7 +156,7 @@ def _float(value: float) -> str:
     limits = np.finfo(np.float32)
     if value != 0.0 and not float(limits.tiny) <= abs(value) <= float(limits.max):
         raise IeqlError(
-            f"The constant {value:.6g} of the equation does not fit into a float; "
+            f"A constant of the equation, of size {value:.6g}, does not fit into a float; "
             "write it with real='double'."
         )
     return f"{np.float32(value)!s}f"
@@ -167,12 +167,7 @@ def _not_finite(value: float) -> str:
 
 
 def _template(unit: Unit) -> str:
-    if unit.c is None:
-        raise IeqlError(
-            f"The unit {unit.name!r} has no form in C; define it with one, such as "
-            f"Unit({unit.name!r}, ..., c='tanh({{0}})')."
-        )
-    return unit.c
+    return unit.template("c", "C")
 
 
 def _float_template(unit: Unit) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.notation import Form, SumWriter, Term, signed
 from ieql.errors import IeqlError
 from ieql.export.names import identifiers, printable
 from ieql.units import Unit
@@ -97,12 +98,14 @@ def functions(
     )
 
 
-class _Writer:
+class _Writer(SumWriter):
+    as_computed = True
+
     def __init__(self, equation: Equation, dialect: Dialect, taken: set[str]) -> None:
+        super().__init__()
         self.equation = equation
         self.dialect = dialect
         self.taken = taken
-        self.words: dict[int, str] = {}
         self.assignments: list[tuple[str, str]] = []
 
     def function(self, name: str) -> Function:
@@ -113,11 +116,11 @@ class _Writer:
         used = [i for i in range(len(expression.names)) if i in live]
         columns = [expression.names[i] for i in used]
         arguments = identifiers(columns, self.dialect.reserved, self.taken)
-        self.words.update(zip(used, arguments, strict=True))
+        self.forms = {i: Form(word) for i, word in zip(used, arguments, strict=True)}
         for source, node in enumerate(expression.nodes, start=len(expression.names)):
             if source in live:
                 code = self.application(node.unit, node.args)
-                self.words[source] = self.assign("u", code)
+                self.forms[source] = Form(self.assign("u", code))
         return Function(
             name,
             target,
@@ -155,17 +158,16 @@ class _Writer:
         # The brackets of the table's templates are for sums; a single word or number needs none.
         return re.sub(r"(?<!\w)\(([\w.]+)\)", r"\1", code)
 
-    def sum(self, s: Sum) -> str:
-        number = self.dialect.number
-        terms = [number(s.bias)] if s.bias != 0.0 or s.is_constant else []
-        for i, w in zip(s.sources, s.weights, strict=True):
-            word = self.words[i]
-            terms.append({1.0: word, -1.0: f"-{word}"}.get(w) or f"{number(w)} * {word}")
-        signed = [f"- {t[1:]}" if t.startswith("-") else f"+ {t}" for t in terms[1:]]
-        code = " ".join([terms[0], *signed])
-        if len(code) <= LONG_SUM:
-            return code
-        return "(" + "\n            ".join([terms[0], *signed]) + ")"
+    def number(self, value: float) -> str:
+        return self.dialect.number(value)
+
+    def multiple(self, number: str, form: str) -> str:
+        return f"{number} * {form}"
+
+    def joined(self, terms: Sequence[Term]) -> str:
+        parts = signed(terms)
+        code = " ".join(parts)
+        return code if len(code) <= LONG_SUM else "(" + "\n            ".join(parts) + ")"
 
 
 def _live(expression: Expression, output: int) -> set[int]:

@@ -6,15 +6,16 @@ A long one may be printed as the paper prints its own: parts that come more than
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from ieql.equations.expression import Expression, Node, Sum
-from ieql.equations.text import MAX_CHARACTERS
-from ieql.errors import IeqlError
+from ieql.equations.expression import Expression
+from ieql.equations.notation import Form, FormulaWriter, Rank, Term, signed
 from ieql.export.names import printable
 from ieql.export.numbers import decimal_text
+from ieql.units import COS, SIN, Unit
 
 __all__ = ["latex", "latex_name"]
 
@@ -64,12 +65,13 @@ def latex(
     y = 2 \, x_{1}^{2} - \frac{10^{-5}}{I_{D}}
     """
     left = "" if target is None else latex_name(target)
-    counts = _uses(expression, output) if substitutions else {}
-    writer = _Writer(expression, precision, counts, left)
+    names = _names(expression.names)
+    parts = _Parts(expression, output, (*names, left)) if substitutions else None
+    writer = _Writer(expression, names, precision, parts)
     right = writer.sum(expression.outputs[output])
-    if not writer.lines:
+    if parts is None or not parts.lines:
         return f"{left} = {right}" if left else right
-    lines = [*writer.lines, f"{left} &= {right}" if left else f"& {right}"]
+    lines = [*parts.lines, f"{left} &= {right}" if left else f"& {right}"]
     return "\n".join([r"\begin{aligned}", " \\\\\n".join(lines), r"\end{aligned}"])
 
 
@@ -116,107 +118,68 @@ def _uses(expression: Expression, output: int) -> dict[int, int]:
     return {i: n for i, n in counts.items() if i >= d}
 
 
-class _Writer:
-    """Texts of all units; those in `counts`, with their number of uses, may get a name."""
+class _Parts:
+    """Gives names to the parts that deserve one; `lines` define them."""
 
-    def __init__(
-        self,
-        expression: Expression,
-        precision: int | None,
-        counts: Mapping[int, int] | None = None,
-        left: str = "",
-    ) -> None:
-        self.precision = precision
+    def __init__(self, expression: Expression, output: int, taken: Sequence[str]) -> None:
         self.expression = expression
-        self.texts = _names(expression.names)
+        self.uses = _uses(expression, output)
         self.lines: list[str] = []
-        used = {text.partition("_")[0] for text in (*self.texts, left)}
+        used = {text.partition("_")[0] for text in taken}
         self.letter = next((c for c in LETTERS if c not in used), r"\mathcal{Z}")
-        # A part with a name is like an input: there is no unit to look into.
-        self.nodes: list[Node | None] = [None] * len(expression.names)
-        for source, node in enumerate(expression.nodes, start=len(expression.names)):
-            self.texts.append(self.application(node))
-            self.nodes.append(node)
-            if len(self.texts[-1]) > MAX_CHARACTERS:
-                raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
-            if counts and self.deserves_name(source, counts.get(source, 0)):
-                self.name(source)
 
-    def deserves_name(self, source: int, uses: int) -> bool:
-        length, name = len(self.texts[source]), len(self.next_name())
+    def __call__(self, source: int, form: Form) -> Form:
+        """The form, or a name for it: then there is no unit to look into."""
+        name = f"{self.letter}_{{{len(self.lines) + 1}}}"
+        if not self.deserves_name(source, len(form.text), len(name)):
+            return form
+        self.lines.append(f"{name} &= {form.text}")
+        return Form(name)
+
+    def deserves_name(self, source: int, length: int, name: int) -> bool:
+        uses = self.uses.get(source, 0)
         line = length + len(" &=  \\\\\n") + name
         shorter = uses > 1 and line + uses * name < uses * length
         whole = any(s.is_bare and s.sources[0] == source for s in self.expression.outputs)
         return shorter or (uses == 1 and length > LONG_PART and not whole)
 
-    def next_name(self) -> str:
-        return f"{self.letter}_{{{len(self.lines) + 1}}}"
 
-    def name(self, source: int) -> None:
-        name = self.next_name()
-        self.lines.append(f"{name} &= {self.texts[source]}")
-        self.texts[source] = name
-        self.nodes[source] = None
+class _Writer(FormulaWriter):
+    base, right = Rank.NAME, Rank.PRODUCT
+    has_bars = True
+    shows_identity = False
+    raised_by_name = (COS, SIN)
 
     def number(self, value: float) -> str:
         text = decimal_text(value, self.precision)
-        if text.endswith("inf"):
-            return text.replace("inf", r"\infty")
-        if text == "nan":
-            return r"\mathrm{nan}"
+        if not math.isfinite(value):
+            return r"\mathrm{nan}" if text == "nan" else r"\infty"
         digits, _, exponent = text.partition("e")
         if not exponent:
             return digits
         power = f"10^{{{int(exponent)}}}"
-        return f"{digits[:-1]}{power}" if digits in ("1", "-1") else rf"{digits} \cdot {power}"
+        return power if digits == "1" else rf"{digits} \cdot {power}"
 
-    def sum(self, s: Sum) -> str:
-        terms = [self.term(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
-        if s.bias != 0.0 or not terms:
-            terms.append(self.number(s.bias))
-        text = terms[0]
-        for term in terms[1:]:
-            text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
-        return text
+    def multiple(self, number: str, form: str) -> str:
+        return number + TIMES + form
 
-    def term(self, source: int, weight: float) -> str:
-        node = self.nodes[source]
-        if node is not None and node.unit.name == "div" and node.args[0].is_constant:
-            # c · 1/z is written as one fraction, with the sign in front of it.
-            number = self.number(weight * node.args[0].bias)
-            sign = "-" if number.startswith("-") else ""
-            return rf"{sign}\frac{{{number.removeprefix('-')}}}{{{self.sum(node.args[1])}}}"
-        number = self.number(weight)
-        if number in ("1", "-1"):
-            return number[:-1] + self.texts[source]
-        return number + TIMES + self.texts[source]
+    def joined(self, terms: Sequence[Term]) -> str:
+        return " ".join(signed(terms))
 
-    def application(self, node: Node) -> str:
-        name, args = node.unit.name, node.args
-        if name == "square":
-            return self.square(args[0])
-        if name == "mul":
-            return self.factor(args[0]) + TIMES + self.factor(args[1])
-        if name == "identity":
-            return self.factor(args[0])
-        power = self.expression.power(node)
-        if power is not None:
-            base, exponent = power
-            return f"{self.base(base)}^{{{self.number(exponent)}}}"
-        return node.unit.to_latex(*(self.sum(a) for a in args))
+    def brackets(self, form: str) -> str:
+        return rf"\left({form}\right)"
 
-    def factor(self, s: Sum) -> str:
-        """An argument of a product: in brackets, unless it is a single source."""
-        return self.texts[s.sources[0]] if s.is_bare else rf"\left({self.sum(s)}\right)"
+    def product(self, left: str, right: str) -> str:
+        return left + TIMES + right
 
-    def base(self, s: Sum) -> str:
-        """What is raised to a power: in brackets, unless it is an input."""
-        is_input = s.is_bare and self.nodes[s.sources[0]] is None
-        return self.sum(s) if is_input else rf"\left({self.sum(s)}\right)"
+    def quotient(self, above: str, below: str) -> str:
+        return rf"\frac{{{above}}}{{{below}}}"
 
-    def square(self, s: Sum) -> str:
-        node = self.nodes[s.sources[0]] if s.is_bare else None
-        if node is not None and node.unit.name in ("cos", "sin"):
-            command = f"\\{node.unit.name}"
-            return f"{command}^{{2}}{self.sum(s).removeprefix(command)}"
-        return self.base(s) + "^{2}"
+    def power(self, base: str, exponent: Term) -> str:
+        return f"{base}^{{{self.joined([exponent])}}}"
+
+    def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
+        text, command = unit.to_latex(*args), f"\\{unit.name}"
+        if exponent is None:
+            return text
+        return f"{command}^{{{exponent}}}{text.removeprefix(command)}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from html import escape
 
-from ieql.equations.expression import Expression, Node, Sum
-from ieql.equations.text import MAX_CHARACTERS
-from ieql.errors import IeqlError
+from ieql.equations.expression import Expression, Sum
+from ieql.equations.notation import FormulaWriter, Rank, Term, is_reciprocal
 from ieql.export.latex import GREEK, SYMBOL
 from ieql.export.numbers import decimal_text
+from ieql.units import COS, DIV, SIN, Unit
 
 __all__ = ["mathml", "mathml_name", "mathml_number", "mathml_source"]
 
@@ -57,15 +58,17 @@ def mathml(
     >>> mathml(Expression.parse("x**2", ["x"])).partition(">")[2]
     '<mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>'
     """
-    writer = _Writer(expression, precision)
-    terms = writer.terms(expression.outputs[output])
+    writer = _Writer(expression, _names(expression.names), precision)
+    whole = expression.outputs[output]
+    lines = [writer.terms(whole)]
+    if width is not None:
+        lines = _lines(lines[0], _Ruler(writer).terms(whole), width)
     left = "" if target is None else f"{mathml_name(target)}<mo>=</mo>"
-    lines = _lines(terms, width)
     if len(lines) == 1:
-        body = f"<mrow>{left}{_joined(lines[0])}</mrow>"
+        body = f"<mrow>{left}{_line(lines[0])}</mrow>"
     else:
         rows = [
-            f"<mtr><mtd>{left if k == 0 else ''}</mtd><mtd>{_joined(line, k == 0)}</mtd></mtr>"
+            f"<mtr><mtd>{left if k == 0 else ''}</mtd><mtd>{_line(line, k == 0)}</mtd></mtr>"
             for k, line in enumerate(lines)
         ]
         body = f'<mtable displaystyle="true">{"".join(rows)}</mtable>'
@@ -76,8 +79,8 @@ def mathml(
 
 def mathml_source(expression: Expression, source: int, precision: int | None = None) -> str:
     """One input or unit of an expression, by its source number, as a ``<math>`` element."""
-    writer = _Writer(expression, precision)
-    return f'<math xmlns="{NAMESPACE}"><mrow>{writer.forms[source]}</mrow></math>'
+    form = _Writer(expression, _names(expression.names), precision).forms[source].text
+    return f'<math xmlns="{NAMESPACE}"><mrow>{form}</mrow></math>'
 
 
 def mathml_name(name: str) -> str:
@@ -108,13 +111,13 @@ def mathml_number(value: float, precision: int | None = None) -> str:
     digits, _, exponent = text.partition("e")
     if not exponent:
         return f"<mn>{digits}</mn>"
-    power = f"<msup><mn>10</mn>{_signed(int(exponent))}</msup>"
+    size = int(exponent)
+    power = f"<msup><mn>10</mn>{_signed(Term(size < 0, f'<mn>{abs(size)}</mn>'))}</msup>"
     return power if digits == "1" else f"<mn>{digits}</mn><mo>·</mo>{power}"
 
 
-def _signed(exponent: float, precision: int | None = None) -> str:
-    number = mathml_number(exponent, precision)
-    return number if exponent >= 0 else f"<mrow><mo>−</mo>{number}</mrow>"
+def _signed(number: Term) -> str:
+    return f"<mrow><mo>−</mo>{number.text}</mrow>" if number.is_negative else number.text
 
 
 def _clean(text: str) -> str:
@@ -132,113 +135,86 @@ def _names(names: tuple[str, ...]) -> list[str]:
     return [s if counts[s] == 1 else _upright(n) for s, n in zip(symbols, names, strict=True)]
 
 
-Term = tuple[bool, str, int]
-"""Whether it is subtracted, its MathML, and about how many characters wide it is."""
-
-
-def _lines(terms: list[Term], width: int | None) -> list[list[Term]]:
+def _lines(terms: list[Term], widths: list[int], width: int) -> list[list[Term]]:
+    """Terms broken into lines of about `width` characters, given those of each."""
     lines: list[list[Term]] = [[]]
     used = 0
-    for term in terms:
-        if width is not None and lines[-1] and used + term[2] > width:
+    for term, wide in zip(terms, widths, strict=True):
+        if lines[-1] and used + wide > width:
             lines.append([])
             used = 0
         lines[-1].append(term)
-        used += term[2] + 3
+        used += wide + 3
     return lines
 
 
-def _joined(terms: list[Term], first: bool = True) -> str:
+def _line(terms: Sequence[Term], first: bool = True) -> str:
     text = ""
-    for negative, form, _ in terms:
+    for is_negative, form in terms:
         if not text and first:
-            text = f'<mo form="prefix">−</mo>{form}' if negative else form
+            text = f'<mo form="prefix">−</mo>{form}' if is_negative else form
         else:
-            text += f'<mo form="infix">{"−" if negative else "+"}</mo>{form}'
+            text += f'<mo form="infix">{"−" if is_negative else "+"}</mo>{form}'
     return text
 
 
-def _brackets(form: str) -> str:
-    return f"<mrow><mo>(</mo>{form}<mo>)</mo></mrow>"
-
-
-class _Writer:
-    def __init__(self, expression: Expression, precision: int | None) -> None:
-        self.precision = precision
-        self.expression = expression
-        self.forms = _names(expression.names)
-        self.widths = [max(1, len(name)) for name in expression.names]
-        self.nodes: list[Node | None] = [None] * len(expression.names)
-        for node in expression.nodes:
-            self.forms.append(self.application(node))
-            self.widths.append(self.width(node))
-            self.nodes.append(node)
-            if len(self.forms[-1]) > MAX_CHARACTERS:
-                raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
+class _Writer(FormulaWriter):
+    base, right = Rank.NAME, Rank.PRODUCT
+    has_bars = True
+    shows_identity = False
+    raised_by_name = (COS, SIN)
 
     def number(self, value: float) -> str:
         return mathml_number(value, self.precision)
 
-    def room(self, value: float) -> int:
-        return 1 + len(decimal_text(abs(value), self.precision))
+    def multiple(self, number: str, form: str) -> str:
+        return f"{number}{TIMES}{form}"
 
-    def width(self, node: Node) -> int:
-        parts = [sum(t[2] + 3 for t in self.terms(a)) for a in node.args]
-        return max(parts) if node.unit.name == "div" else sum(parts) + 4
+    def joined(self, terms: Sequence[Term]) -> str:
+        return f"<mrow>{_line(terms)}</mrow>"
 
-    def sum(self, s: Sum) -> str:
-        return f"<mrow>{_joined(self.terms(s))}</mrow>"
+    def brackets(self, form: str) -> str:
+        return f"<mrow><mo>(</mo>{form}<mo>)</mo></mrow>"
 
-    def terms(self, s: Sum) -> list[Term]:
-        terms = [self.term(i, w) for i, w in zip(s.sources, s.weights, strict=True) if w != 0.0]
-        if s.bias != 0.0 or not terms:
-            terms.append((s.bias < 0.0, self.number(s.bias), self.room(s.bias)))
-        return terms
+    def product(self, left: str, right: str) -> str:
+        return f"<mrow>{left}{TIMES}{right}</mrow>"
 
-    def term(self, source: int, weight: float) -> Term:
-        node = self.nodes[source]
-        wide = self.widths[source] + self.room(weight)
-        if node is not None and node.unit.name == "div" and node.args[0].is_constant:
-            # c · 1/z is written as one fraction, with the sign in front of it.
-            value = weight * node.args[0].bias
-            fraction = f"<mfrac><mrow>{self.number(value)}</mrow>{self.sum(node.args[1])}</mfrac>"
-            return value < 0.0, fraction, wide
-        number = self.number(weight)
-        if number == "<mn>1</mn>":
-            return weight < 0.0, self.forms[source], self.widths[source] + 1
-        return weight < 0.0, f"{number}{TIMES}{self.forms[source]}", wide
+    def quotient(self, above: str, below: str) -> str:
+        return f"<mfrac>{above}{below}</mfrac>"
 
-    def application(self, node: Node) -> str:
-        name, args = node.unit.name, node.args
-        if name == "square":
-            return self.square(args[0])
-        if name == "mul":
-            return f"<mrow>{self.factor(args[0])}{TIMES}{self.factor(args[1])}</mrow>"
-        if name == "identity":
-            return self.factor(args[0])
-        if name == "div":
-            return f"<mfrac>{self.sum(args[0])}{self.sum(args[1])}</mfrac>"
-        if name == "sqrt":
-            return f"<msqrt>{self.sum(args[0])}</msqrt>"
-        power = self.expression.power(node)
-        if power is not None:
-            base, exponent = power
-            return f"<msup>{self.base(base)}{_signed(exponent, self.precision)}</msup>"
-        inner = "<mo>,</mo>".join(self.sum(a) for a in args)
-        return f"<mrow><mi>{_clean(name)}</mi>{APPLY}{_brackets(inner)}</mrow>"
+    def power(self, base: str, exponent: Term) -> str:
+        return f"<msup>{base}{_signed(exponent)}</msup>"
 
-    def factor(self, s: Sum) -> str:
-        """An argument of a product: in brackets, unless it is a single source."""
-        return self.forms[s.sources[0]] if s.is_bare else _brackets(self.sum(s))
+    def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
+        if "mathml" in unit.templates:
+            return unit.templates["mathml"].format(*args)
+        name = f"<mi>{_clean(unit.name)}</mi>"
+        if exponent is not None:
+            name = f"<msup>{name}{exponent}</msup>"
+        return f"<mrow>{name}{APPLY}{self.brackets('<mo>,</mo>'.join(args))}</mrow>"
 
-    def base(self, s: Sum) -> str:
-        """What is raised to a power: in brackets, unless it is an input."""
-        is_input = s.is_bare and self.nodes[s.sources[0]] is None
-        return self.forms[s.sources[0]] if is_input else _brackets(self.sum(s))
 
-    def square(self, s: Sum) -> str:
-        node = self.nodes[s.sources[0]] if s.is_bare else None
-        if node is not None and node.unit.name in ("cos", "sin"):
-            function = f"<msup><mi>{node.unit.name}</mi><mn>2</mn></msup>"
-            return f"<mrow>{function}{APPLY}{_brackets(self.sum(node.args[0]))}</mrow>"
-        return f"<msup>{self.base(s)}<mn>2</mn></msup>"
+class _Ruler:
+    """About how many characters wide the terms of sums are."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self.writer = writer
+        self.sources = [max(1, len(name)) for name in writer.expression.names]
+        for node in writer.expression.nodes:
+            parts = [sum(width + 3 for width in self.terms(a)) for a in node.args]
+            self.sources.append(max(parts) if node.unit is DIV else sum(parts) + 4)
+
+    def terms(self, s: Sum) -> list[int]:
+        pairs = zip(s.sources, s.weights, strict=True)
+        widths = [self.term(i, w) for i, w in pairs if w != 0.0]
+        if s.bias != 0.0 or not widths:
+            widths.append(self.number(s.bias))
+        return widths
+
+    def term(self, source: int, weight: float) -> int:
+        plain = not is_reciprocal(self.writer.forms[source].node)
+        is_one = plain and self.writer.number(abs(weight)) == self.writer.one
+        return self.sources[source] + (1 if is_one else self.number(weight))
+
+    def number(self, value: float) -> int:
+        return 1 + len(decimal_text(abs(value), self.writer.precision))

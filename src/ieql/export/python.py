@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ieql.errors import IeqlError
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions, heading
 from ieql.units import Unit
 
@@ -84,12 +83,11 @@ def _number(value: float) -> str:
 
 
 def _template(unit: Unit) -> str:
-    if unit.python is not None:
-        return unit.python
     name = getattr(unit.value, "__name__", "")
-    if isinstance(unit.value, np.ufunc) and getattr(np, name, None) is unit.value:
+    if (
+        "python" not in unit.templates
+        and isinstance(unit.value, np.ufunc)
+        and getattr(np, name, None) is unit.value
+    ):
         return f"np.{name}({', '.join(f'{{{i}}}' for i in range(unit.arity))})"
-    raise IeqlError(
-        f"The unit {unit.name!r} has no form in Python; define it with one, such as "
-        f"Unit({unit.name!r}, ..., python='np.tanh({{0}})')."
-    )
+    return unit.template("python", "Python")

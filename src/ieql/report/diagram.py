@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
+from ieql.units import DIV, IDENTITY, MUL, SQRT, SQUARE
 
 __all__ = ["Connection", "Diagram", "Place", "diagram"]
 
 Array = NDArray[np.float64]
-SYMBOLS = {"mul": "×", "div": "÷", "square": "x²", "sqrt": "√", "identity": "id"}
+SYMBOLS = {u.name: s for u, s in ((MUL, "×"), (DIV, "÷"), (SQUARE, "x²"), (SQRT, "√"))}
+SYMBOLS[IDENTITY.name] = "id"
+"""What stands in the place of a unit, by its name; in that of any other its name."""
 MAX_DEAD = 14
 """Dead units drawn per layer, at most: a prior of many units would hide the live ones."""
 
@@ -106,10 +109,7 @@ class _Layout:
         self.e, self.prior, self.targets = expression, prior, targets
         self.d = len(expression.names)
         self.depth = expression.depth
-        self.levels = [0] * self.d
-        for node in expression.nodes:
-            below = (self.levels[i] for a in node.args for i in a.sources)
-            self.levels.append(1 + max(below, default=0))
+        self.levels = expression.levels
         self.spreads = _spreads(expression, X)
         self.used_by = _outputs_of(expression)
         self.places: list[Place] = []

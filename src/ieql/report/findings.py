@@ -30,8 +30,6 @@ def joined(expressions: Sequence[Expression]) -> Expression:
     builder = Builder(expressions[0].names)
     outputs: list[Sum] = []
     for e in expressions:
-        values = [builder.input(i) for i in range(len(e.names))]
-        for node in e.nodes:
-            values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
+        values = builder.copy(e)
         outputs += [translate(s, values) for s in e.outputs]
     return builder.expression(*outputs)

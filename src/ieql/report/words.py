@@ -6,6 +6,7 @@ import math
 
 from ieql.export.numbers import decimal_text, exact
 from ieql.prior import PRESETS, Prior
+from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, UNITS
 
 __all__ = [
     "article",
@@ -17,23 +18,24 @@ __all__ = [
     "unit_name",
 ]
 
-UNIT_NAMES = {
-    "identity": "identity",
-    "cos": "cosine",
-    "sin": "sine",
-    "exp": "exponential",
-    "log": "logarithm",
-    "sqrt": "square root",
-    "square": "square",
-    "mul": "product",
-    "div": "quotient",
+SPOKEN = {
+    COS: "cosine",
+    SIN: "sine",
+    EXP: "exponential",
+    LOG: "logarithm",
+    SQRT: "square root",
+    MUL: "product",
+    DIV: "quotient",
 }
+"""Units that are spoken in another way than they are written."""
+ARGUMENTS = {DIV: ("numerator", "denominator"), MUL: ("first factor", "second factor")}
+"""What the arguments of a unit are called."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def unit_name(name: str) -> str:
     """A unit's name as it is spoken; a unit of the user's own keeps its name."""
-    return UNIT_NAMES.get(name, name)
+    return SPOKEN.get(UNITS[name], name) if name in UNITS else name
 
 
 def article(noun: str) -> str:
@@ -61,9 +63,8 @@ def _prohibition(prior: Prior, text: str) -> str:
     if len(arguments) == 1:
         return f"no {noun} with {inner} in it"
     place = arguments.index(next(a for a in arguments if a != "_"))
-    if outer == "div":
-        return f"no {noun} with {inner} as its {('numerator', 'denominator')[place]}"
-    return f"no {noun} with {inner} as its {('first', 'second')[place]} factor"
+    places = ARGUMENTS.get(prior.unit(outer), ("first argument", "second argument"))
+    return f"no {noun} with {inner} as its {places[place]}"
 
 
 def input_rules(prior: Prior) -> list[str]:

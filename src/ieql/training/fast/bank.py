@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.builder import Builder, translate
+from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
 from ieql.training.fast.monomials import N_MONOMIALS, Monomials
@@ -84,7 +84,8 @@ class Bank:
             return nodes[entry - self.n_inputs]
         graft = entry - self.n_inputs - self.n_nodes
         if graft < len(self.grafts):
-            return _copied(*self.grafts[graft], builder)
+            expression, node = self.grafts[graft]
+            return builder.copy(expression, stop=node + 1)[-1]
         if entry < self.monomials.start + len(self.monomials):
             return self.monomials.build(entry, builder)
         layer = next(g for g in reversed(self.layers) if g.start <= entry)
@@ -99,13 +100,6 @@ class Bank:
                     total = total.plus(inner.scaled(float(weight)))
             args.append(total)
         return builder.apply(unit, *args)
-
-
-def _copied(expression: Expression, node: int, builder: Builder) -> Sum:
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for n in expression.nodes[: node + 1]:
-        values.append(builder.apply(n.unit, *(translate(a, values) for a in n.args)))
-    return values[-1]
 
 
 def make_bank(
@@ -201,8 +195,8 @@ def _exchanged(parent: Expression, k: int, i: int, j: int) -> Expression:
     def swap(s: Sum) -> Sum:
         return Sum(s.bias, tuple({i: j, j: i}.get(q, q) for q in s.sources), s.weights)
 
-    nodes = tuple(n._replace(args=tuple(swap(a) for a in n.args)) for n in parent.nodes[: k + 1])
-    return Expression(parent.names, nodes, (Sum(0.0, (len(parent.names) + k,), (1.0,)),))
+    output = Sum(0.0, (len(parent.names) + k,), (1.0,))
+    return Expression(parent.names, parent.nodes[: k + 1], (output,)).map_sums(swap)
 
 
 class _Maker:

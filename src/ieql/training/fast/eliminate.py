@@ -18,7 +18,7 @@ from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import Program
 from ieql.equations.refit import inverse_curvature
-from ieql.equations.simplify import gauge
+from ieql.equations.simplify import gauge, has_free_scale
 from ieql.prior import Prior
 
 __all__ = ["EliminationSettings", "State", "drop_unneeded", "eliminate", "fitted"]
@@ -92,7 +92,7 @@ def _is_gauged(expression: Expression) -> bool:
     return all(
         max((abs(w) for w in a.weights), default=1.0) <= 4.0
         for node in expression.nodes
-        if node.unit.name in ("square", "sqrt", "mul", "div", "log")
+        if has_free_scale(node.unit)
         for a in node.args
     )
 
@@ -180,13 +180,8 @@ def _straighten(state: State, sample: Sample, prior: Prior) -> State:
 def _with_line(expression: Expression, k: int, line: Sum) -> Expression:
     """The expression with node k replaced by a sum of its sources."""
     builder = Builder(expression.names)
-    values = [builder.input(i) for i in range(len(expression.names))]
-    for j, node in enumerate(expression.nodes):
-        if j == k:
-            values.append(translate(line, values))
-        else:
-            values.append(builder.apply(node.unit, *(translate(a, values) for a in node.args)))
-    return builder.expression(*(translate(s, values) for s in expression.outputs))
+    values = builder.copy(expression, stop=k)
+    return builder.rebuild(expression, [*values, translate(line, values)])
 
 
 def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:

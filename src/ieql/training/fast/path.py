@@ -119,7 +119,7 @@ def embed(
     The fresh units enter with small weights, so that the network starts near the expression.
     """
     d = len(expression.names)
-    level = _levels(expression)
+    level = expression.levels[d:]
     depth = max([*level, 1]) + (1 if level and rng.random() < 0.2 else 0)
     chance = np.array([FAVOURED.get(n, 1.0) / prior.cost(n) for n in prior.units])
     layers: list[tuple[Unit, ...]] = []
@@ -160,15 +160,6 @@ def _place(W: Array32, row: int, s: Sum, column: dict[int, int]) -> None:
     W[row, 0] = s.bias
     for i, w in zip(s.sources, s.weights, strict=True):
         W[row, column[i]] = w
-
-
-def _levels(expression: Expression) -> list[int]:
-    d = len(expression.names)
-    level: list[int] = []
-    for node in expression.nodes:
-        below = [level[i - d] for a in node.args for i in a.sources if i >= d]
-        level.append(1 + max(below, default=0))
-    return level
 
 
 # --- the dense phase ---------------------------------------------------------------------------

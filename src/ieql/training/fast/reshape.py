@@ -139,10 +139,8 @@ def _in_place(
 
     def make() -> Expression:
         builder = GaugedBuilder(expression.names)
-        values = [builder.input(i) for i in range(len(expression.names))]
-        for j, node in enumerate(expression.nodes):
-            args = [translate(a, values) for a in node.args]
-            values.append(change(builder, args) if j == k else builder.apply(node.unit, *args))
-        return builder.expression(translate(expression.outputs[0], values))
+        values = builder.copy(expression, stop=k)
+        args = [translate(a, values) for a in expression.nodes[k].args]
+        return builder.rebuild(expression, [*values, change(builder, args)])
 
     return make

@@ -281,19 +281,14 @@ class Screen:
         """The expression with sum s changed."""
 
         def make() -> Expression:
-            e = self.expression
+            e, (k, a) = self.expression, self.places[s]
             builder = GaugedBuilder(e.names)
-            values = [builder.input(i) for i in range(len(e.names))]
-            number = 0
-            for node in e.nodes:
-                args = []
-                for a in node.args:
-                    new = translate(a, values)
-                    args.append(change(new, values, builder) if number == s else new)
-                    number += 1
-                values.append(builder.apply(node.unit, *args))
-            output = translate(e.outputs[0], values)
-            return builder.expression(change(output, values, builder) if number == s else output)
+            values = builder.copy(e, stop=k)
+            if k == len(e.nodes):
+                return builder.expression(change(translate(e.outputs[0], values), values, builder))
+            args = [translate(z, values) for z in e.nodes[k].args]
+            args[a] = change(args[a], values, builder)
+            return builder.rebuild(e, [*values, builder.apply(e.nodes[k].unit, *args)])
 
         return make
 

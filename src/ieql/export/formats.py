@@ -1,0 +1,203 @@
+"""The registry of export formats: what ``ieql export`` and `IEQLRegressor.export` can write.
+
+A format of one's own is one file that calls `register_format`; see the guide, "Exporting and
+saving".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ieql.errors import IeqlError, nearest
+from ieql.export.functions import Domain, Equation
+from ieql.plugins import load_plugins
+
+__all__ = ["Domain", "Equation", "Format", "all_formats", "find_format", "register_format"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write equations into a file.
+
+    Attributes
+    ----------
+    name : str
+        How it is asked for: ``ieql export RUN --format NAME``.
+    sentence : str
+        What it is, in one sentence.
+    suffix : str
+        How the names of its files end, such as ``".c"``.
+    write : callable
+        Takes a sequence of `Equation` (target, expression, output), the domain (a mapping from
+        inputs to bounds, or None) and the options below by name; returns text, or bytes.
+    options : tuple of str
+        The options that it takes; ``digits`` and ``real`` can be given on the command line.
+    all_outputs : bool
+        Whether a file holds the equations of all outputs, also if a row of the front is chosen:
+        then the others keep their selected one. Otherwise the chosen equation stands alone.
+
+    Examples
+    --------
+    >>> from ieql.equations.expression import Expression
+    >>> def write(equations, domain):
+    ...     return "".join(f"{e.target} = {e.expression.text()};" for e in equations)
+    >>> format = Format("line", "All equations on one line.", ".txt", write)
+    >>> format([Equation("y", Expression.parse("2*x", ["x"]))])
+    'y = 2*x;'
+    """
+
+    name: str
+    sentence: str
+    suffix: str
+    write: Callable[..., str | bytes]
+    options: tuple[str, ...] = ()
+    all_outputs: bool = True
+
+    def __call__(
+        self, equations: Sequence[Equation], domain: Domain | None = None, **options: Any
+    ) -> str | bytes:
+        """Write equations; an option that the format does not take is refused."""
+        self.check(options)
+        return self.write(equations, domain, **options)
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse an option that the format does not take."""
+        for option in options:
+            if option not in self.options:
+                takers = [repr(f.name) for f in _FORMATS.values() if option in f.options]
+                others = f"; it is for {_listed(takers)}" if takers else ""
+                raise IeqlError(f"The format {self.name!r} takes no {option!r}{others}.")
+
+
+_FORMATS: dict[str, Format] = {}
+
+
+def register_format(format: Format) -> Format:
+    """Add a format; a name that is taken is refused, unless it is by the same format."""
+    if _FORMATS.get(format.name, format) != format:
+        raise IeqlError(f"There is already a format {format.name!r}; choose another name.")
+    _FORMATS[format.name] = format
+    return format
+
+
+def all_formats() -> Mapping[str, Format]:
+    """All formats by name, those of plugins among them."""
+    load_plugins()
+    return MappingProxyType(_FORMATS)
+
+
+def find_format(name: str) -> Format:
+    """The format of this name."""
+    if name in _FORMATS:
+        return _FORMATS[name]
+    formats = all_formats()
+    if name not in formats:
+        raise IeqlError(
+            f"There is no format {name!r}; known are {_listed(formats)}.{nearest(name, formats)}"
+        )
+    return formats[name]
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# --- the formats that are built in ---------------------------------------------------------------
+# What they need is imported when they write: SymPy takes a second.
+
+
+def _text(
+    equations: Sequence[Equation], domain: Domain | None = None, digits: int | None = None
+) -> str:
+    return _lines(e.expression.text(e.output, digits) for e in equations)
+
+
+def _c(
+    equations: Sequence[Equation],
+    domain: Domain | None = None,
+    real: str = "double",
+    name: str | None = None,
+) -> str:
+    from ieql.export.c import c_code
+
+    return c_code(equations, real=real, name=name, domain=domain)
+
+
+def _python(
+    equations: Sequence[Equation], domain: Domain | None = None, name: str | None = None
+) -> str:
+    from ieql.export.python import python_code
+
+    return python_code(equations, name=name, domain=domain)
+
+
+def _sympy(
+    equations: Sequence[Equation], domain: Domain | None = None, digits: int | None = None
+) -> str:
+    from ieql.export.sympy import sympy_text
+
+    return _lines(sympy_text(e.expression.to_sympy(e.output), digits) for e in equations)
+
+
+def _latex(
+    equations: Sequence[Equation],
+    domain: Domain | None = None,
+    digits: int | None = None,
+    substitutions: bool = False,
+) -> str:
+    from ieql.export.latex import latex
+
+    return _lines(
+        latex(e.expression, e.output, digits, substitutions=substitutions) for e in equations
+    )
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "".join(f"{text}\n" for text in texts)
+
+
+for _format in (
+    Format(
+        "text",
+        "The equation on one line, as the front shows it.",
+        ".txt",
+        _text,
+        ("digits",),
+        all_outputs=False,
+    ),
+    Format(
+        "c",
+        "C99: a function per target, nothing but math.h.",
+        ".c",
+        _c,
+        ("real", "name"),
+    ),
+    Format(
+        "python",
+        "A Python module: a function per target, which needs NumPy.",
+        ".py",
+        _python,
+        ("name",),
+    ),
+    Format(
+        "sympy",
+        "Text that sympy.sympify reads, for further algebra.",
+        ".txt",
+        _sympy,
+        ("digits",),
+        all_outputs=False,
+    ),
+    Format(
+        "latex",
+        "LaTeX, to stand in math mode.",
+        ".tex",
+        _latex,
+        ("digits", "substitutions"),
+        all_outputs=False,
+    ),
+):
+    register_format(_format)
