@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ieql import __version__
 from ieql.console import front_table, names_in, rounded, visible
 from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
@@ -86,6 +87,24 @@ Precise = Annotated[
 def main() -> None:
     """Run the command line."""
     app(prog_name="ieql")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ieql {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
 
 
 @contextlib.contextmanager
