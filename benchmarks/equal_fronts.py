@@ -58,12 +58,12 @@ def two_outputs() -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
 
 
 def paper_trainer() -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
-    """The paper's own training, as short as it can be."""
+    """The paper's own training, short."""
     rng = np.random.default_rng(3)
     X = rng.uniform(-1, 1, (400, 2))
     y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 0])
-    settings = {"first_epochs": 20, "epochs": 60, "n_strengths": 6}
-    options = {"trainer": settings, "layers": 2, "copies": 1, "max_trainings": 4}
+    settings = {"first_epochs": 200, "epochs": 800, "n_strengths": 6}
+    options = {"trainer": settings, "layers": 2, "copies": 1, "max_trainings": 6}
     return X, y, options, {}
 
 

@@ -24,7 +24,8 @@ from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.prior import Prior
 from ieql.training.paper import gates
-from ieql.training.paper.trainer import PaperSettings, Trainer
+from ieql.training.paper.network_training import NetworkTraining
+from ieql.training.paper.settings import PaperSettings
 from ieql.training.task import Task
 from refits import machine
 from tables import write_results
@@ -32,7 +33,7 @@ from tables import write_results
 STRENGTH = 1e-3
 
 
-def make_trainer(batch: int) -> Trainer:
+def make_trainer(batch: int) -> NetworkTraining:
     """The paper's network on the problem S0."""
     problem = load_problem("S0", seed=0)
     X, y = np.asarray(problem.X), np.asarray(problem.y)
@@ -48,10 +49,10 @@ def make_trainer(batch: int) -> Trainer:
         mean=float(y.mean()) / spread,
         domain=np.ascontiguousarray(X.T[:, :2000]),
     )
-    return Trainer(task, replace(PaperSettings.published(), batch=batch))
+    return NetworkTraining(task, replace(PaperSettings.published(), batch=batch))
 
 
-def ours(trainer: Trainer) -> Callable[[int], float]:
+def ours(trainer: NetworkTraining) -> Callable[[int], float]:
     """A function that makes at least n steps and returns steps per second."""
     model, run = trainer.start(0), trainer._compiled_epoch()
     run(model, STRENGTH, 0)
@@ -65,7 +66,7 @@ def ours(trainer: Trainer) -> Callable[[int], float]:
     return steps
 
 
-def theirs(trainer: Trainer, torch: Any) -> tuple[Callable[[int], float], float]:
+def theirs(trainer: NetworkTraining, torch: Any) -> tuple[Callable[[int], float], float]:
     """The same in PyTorch, and its data loss at the start with open gates."""
     network, settings, model = trainer.network, trainer.settings, trainer.start(0)
     dense = np.zeros((network.n_args, network.n_sources), np.float32)

@@ -13,7 +13,7 @@ from typing import Any
 from ieql import IeqlError, IEQLRegressor, Prior, Unit, load_problem
 from ieql.equations.expression import Expression
 from ieql.problems import Problem
-from ieql.training.paper.trainer import PaperSettings
+from ieql.training.paper import PaperSettings
 
 TARGET = Path(__file__).with_name("api.md")
 INTRODUCTION = """# API reference
@@ -35,7 +35,7 @@ ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (Unit, "ieql", None),
     (load_problem, "ieql", ()),
     (Problem, "ieql.problems", PROBLEM),
-    (PaperSettings, "ieql.training.paper.trainer", None),
+    (PaperSettings, "ieql.training.paper", None),
     (Expression, "ieql.equations.expression", EXPRESSION),
     (IeqlError, "ieql", ()),
 ]

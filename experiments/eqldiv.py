@@ -26,9 +26,10 @@ from ieql.problems import Problem
 from ieql.selection import Candidate
 from ieql.training.paper import gates, objective
 from ieql.training.paper.sweep import one_thread
-from ieql.training.paper.trainer import Model, PaperSettings, Trainer
+from ieql.training.paper.network_training import Model, NetworkTraining
+from ieql.training.paper.settings import PaperSettings
 from ieql.training.parallel import in_parallel
-from ieql.training.target import Target, prepare
+from ieql.target import Target, prepare
 from ieql.training.task import Task
 
 __all__ = ["PRIOR", "EqldivFit", "EqldivSettings", "fit_eqldiv", "make_trainer", "threshold"]
@@ -176,7 +177,7 @@ def _target(problem: Problem, seed: int) -> Target:
 # --- network -----------------------------------------------------------------------------------
 
 
-def make_trainer(task: Task, settings: EqldivSettings, layers: int) -> Trainer:
+def make_trainer(task: Task, settings: EqldivSettings, layers: int) -> NetworkTraining:
     """A trainer of the network of EQL÷: no skips, one division, which alone is the output."""
     hidden = tuple(PRIOR.unit(name) for name in HIDDEN for _ in range(settings.copies))
     division = (PRIOR.unit("div"),)
@@ -188,10 +189,10 @@ def make_trainer(task: Task, settings: EqldivSettings, layers: int) -> Trainer:
         first = count
     exists[:, 0] = True
     exists[network.layer_rows[-1], 0] = False
-    return Trainer(task, settings.steps(), (network, exists), relaxes=False)
+    return NetworkTraining(task, settings.steps(), (network, exists), relaxes=False)
 
 
-def _start(trainer: Trainer, seed: int) -> Model:
+def _start(trainer: NetworkTraining, seed: int) -> Model:
     """A fresh model: normal weights as in the EQL (Martius and Lampert 2016), gates open."""
     model = trainer.start(seed)
     rng = np.random.default_rng([seed, 1])
@@ -222,7 +223,7 @@ def threshold(epoch: int) -> float:
     return 1.0 / math.sqrt(epoch + 1.0)
 
 
-def _lower_threshold(trainer: Trainer, model: Model) -> None:
+def _lower_threshold(trainer: NetworkTraining, model: Model) -> None:
     """Set θ of the model's epoch: α = θ, while the denominator b = z + α itself stays."""
     rows, columns = trainer.where
     _, denominator = _rows_of_division(trainer.network)
@@ -233,7 +234,7 @@ def _lower_threshold(trainer: Trainer, model: Model) -> None:
     model.relax[0, denominator] = math.log(math.expm1(new))
 
 
-def _fold_output(trainer: Trainer, model: Model) -> None:
+def _fold_output(trainer: NetworkTraining, model: Model) -> None:
     """Move the factor of the output into the numerator.
 
     EQL÷ has no such factor. Left alone it would take part of the L1 penalty from the numerator.
@@ -246,7 +247,7 @@ def _fold_output(trainer: Trainer, model: Model) -> None:
 
 
 def _train(
-    trainer: Trainer, model: Model, until: int, l1: float, settings: EqldivSettings, seed: int
+    trainer: NetworkTraining, model: Model, until: int, l1: float, settings: EqldivSettings, seed: int
 ) -> bool:
     """Train on until an epoch; False if the model diverged."""
     penalties = replace(trainer, settings=replace(trainer.settings, delta=settings.eta))
@@ -261,7 +262,7 @@ def _train(
     return model.is_finite
 
 
-def _without_small(trainer: Trainer, model: Model, smallest: float) -> tuple[Trainer, Model]:
+def _without_small(trainer: NetworkTraining, model: Model, smallest: float) -> tuple[NetworkTraining, Model]:
     """The same with small weights gone for good; biases stay."""
     rows, columns = trainer.where
     kept = (np.abs(model.w[0]) >= smallest) | (columns == 0)

@@ -8,7 +8,7 @@ import time
 import pandas as pd
 from rich.console import Console
 
-from ieql.progress import MOST_ROWS, Watch
+from ieql.progress import MOST_ROWS, LiveDisplay
 
 
 def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
 
 
 def shown(console: Console, table: pd.DataFrame) -> str:
-    watch = Watch(time.time() - 5, 60.0, console)
+    watch = LiveDisplay(time.monotonic() - 5, 60.0, console)
     with watch:
         watch.show(table, 7)
     assert isinstance(console.file, io.StringIO)
@@ -55,7 +55,7 @@ def test_a_terminal_shows_the_front_cut_to_its_width_with_the_selected_one_marke
 
 
 def test_of_a_long_front_the_part_around_the_selected_one_is_shown():
-    watch = Watch(time.time(), None, Console(file=io.StringIO(), width=200))
+    watch = LiveDisplay(time.monotonic(), None, Console(file=io.StringIO(), width=200))
     watch.front = front(40, selected=30)
     console = Console(file=io.StringIO(), width=200)
     console.print(watch.render())

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ieql.selection import TOO_FAR, Candidate
+
 __all__ = [
     "CROSS_FITTING",
     "HELD_OUT",
     "VALIDATIONS",
+    "caution",
     "disagreement_sentence",
     "outlier_sentence",
+    "safety_facts",
     "validation_sentence",
 ]
 
@@ -25,6 +29,9 @@ VALIDATIONS = {
 """How the validation error of a fit was had, and what that means."""
 LISTED = 10
 """Rows that a sentence names; the report lists more."""
+PROVED = "Proved safe in the whole domain"
+SAMPLED = "Safe at all sampled points; a proof was not found"
+REFUTED = "Not safe: a unit is undefined somewhere in the domain"
 CHANCE = 1e-4
 """Probability below which a difference of two errors is no longer put down to chance."""
 
@@ -125,3 +132,41 @@ def _is_no_chance(ratio: float, n_above: int, n_below: int) -> bool:
     from scipy.special import fdtrc
 
     return bool(fdtrc(n_above, n_below, min(ratio, 1e100) ** 2) < CHANCE)
+
+
+def safety_facts(candidate: Candidate) -> list[str]:
+    """What is known, for a list of facts: whether it is proved, and whether it goes too far."""
+    facts = [{True: PROVED, False: REFUTED, None: SAMPLED}[candidate.proved]]
+    if candidate.goes_too_far:
+        facts.append(f"Goes {_ranges(candidate)} beyond the measured values somewhere in it")
+    return facts
+
+
+def caution(candidate: Candidate, target: str | None = None) -> str | None:
+    """A sentence about the selected equation if there is reason for caution, else None.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        The equation.
+    target : str, optional
+        What it is the equation of, where there are several.
+    """
+    equation = "The selected equation" + ("" if target is None else f" of {target}")
+    if candidate.goes_too_far:
+        return (
+            f"{equation} goes {_ranges(candidate)} beyond the measured values somewhere in the "
+            "domain: look at its slices in the report, declare a smaller domain, or take another."
+        )
+    if candidate.proved is None:
+        return (
+            f"{equation} is safe at all sampled points of the domain; a proof for the whole "
+            "domain was not found."
+        )
+    if not candidate.proved:
+        return f"{equation} is not safe: a unit is undefined somewhere in the domain."
+    return None
+
+
+def _ranges(candidate: Candidate) -> str:
+    return f"more than {TOO_FAR:g} times the range of the target"

@@ -1,14 +1,32 @@
-"""JSON from files that anyone may have written: read within limits of size, number and depth."""
+"""Files: JSON that anyone may have written, read within limits, and texts written whole or not.
+
+What is read is limited in size, number of values and depth.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import stat
+from pathlib import Path
 from typing import Any
 
-__all__ = ["MAX_NAME", "NoFileError", "only_files", "parse_json", "read_bytes", "read_json"]
+from ieql.errors import IeqlError
+
+__all__ = [
+    "MAX_NAME",
+    "NoFileError",
+    "NotWritableError",
+    "as_bytes",
+    "only_files",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "save_text",
+    "write_whole",
+]
 
 MAX_BYTES = 100_000_000
 MAX_NAME = 10_000
@@ -79,3 +97,49 @@ def parse_json(content: bytes) -> Any:
         return json.loads(content.decode("utf-8"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+class NotWritableError(IeqlError):
+    """A file could not be written: no right to it, no such place, or no space left."""
+
+
+def save_text(path: str | os.PathLike[str], text: str, what: str = "") -> Path:
+    """Write a text to where the user wants it, whole or not at all; return where it is.
+
+    `what` is named in the message should it not be possible, such as ``"the report "``.
+    """
+    try:
+        write_whole(Path(path), text)
+    except OSError as error:
+        raise NotWritableError(
+            f"Cannot write {what}{str(path)!r}: {error.strerror or error}; choose another place."
+        ) from error
+    return Path(path)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file whole or not at all: a reader never sees half of it."""
+    content = as_bytes(text)
+    # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.unlink(missing_ok=True)  # never through a link that lies there
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:  # also after Ctrl-C
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def as_bytes(text: str) -> bytes:
+    r"""Return text as UTF-8, halves of characters as ``\udcff``: in JSON that reads back the same.
+
+    Python has such halves for bytes in the name of a file that are no text.
+    """
+    return text.encode("utf-8", "backslashreplace")

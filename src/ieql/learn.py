@@ -1,40 +1,39 @@
-"""From a data set to fronts of equations: the table of contents of a fit.
+"""From measurements to a fitted model: the table of contents of a fit.
 
-Data and prior → tasks in scaled coordinates → search → equations in the user's coordinates → front.
+Measurements and options → targets with tasks in scaled coordinates → trainer → equations in the
+user's coordinates → front → fitted model. Whoever watches gets a snapshot after every round.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.data.dataset import Dataset
-from ieql.data.sample import Sample
+from ieql.data.dataset import Dataset, declared_inputs, positions
 from ieql.doubts import CROSS_FITTING, HELD_OUT
+from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.equations.refit import finish
-from ieql.prior import Prior
-from ieql.run.recorder import Recorder, Run
+from ieql.model import FittedModel, chosen, versions
+from ieql.observer import Observer, Snapshot
+from ieql.options import FitOptions
+from ieql.report.evidence import Evidence
 from ieql.selection import Candidate, Front, thinned
-from ieql.training.fast.search import Budget, Result, search
-from ieql.training.paper.sweep import sweep
-from ieql.training.paper.trainer import PaperSettings
+from ieql.target import Target, reconsidered
 from ieql.training.parallel import in_parallel
-from ieql.training.target import Target, prepare, reconsidered
+from ieql.training.trainers import Budget, State, Trainer, train
 
-if TYPE_CHECKING:
-    from ieql.regressor import IEQLRegressor
-
-__all__ = ["Learned", "learn", "seed_of"]
+__all__ = ["Earlier", "Measurements", "compile_for", "learn", "seed_of"]
 
 Array = NDArray[np.float64]
-KERNELS = ("ieql.equations.kernels", "ieql.training.fast.law_kernel")
+KERNELS = ("ieql.equations.kernels",)
+"""Compiled code that every fit needs; a trainer names more."""
 FRONT_TOLERANCE = 0.003
 """Equations that improve on simpler ones by less than this are not worth finishing."""
 MANY_ROWS = 200_000
@@ -47,91 +46,131 @@ FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 
 
-@dataclass(frozen=True)
-class Learned:
-    """Everything a fitted model is made of."""
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """What is learned from.
 
-    fronts: list[list[Candidate]]
-    mean_errors: list[dict[str, float]]
-    largest: list[float]
-    n_rows: tuple[int, int]
-    n_trainings: int
-    interrupted: bool
-    reason: str
-    """Why the search ended; empty while it goes on."""
-    units: list[dict[str, int]]
-    """For each output how often each unit occurs in all candidates."""
-    validation: str = HELD_OUT
-    """What the validation errors come from."""
-    outliers: list[Sample] = field(default_factory=list)
-    """For each output the rows that were left out because they stand far off."""
+    Attributes
+    ----------
+    data : Dataset
+        The rows that are used, in order, with the domain.
+    X, y : arrays (rows, inputs) and (rows,) or (rows, outputs)
+        The user's whole table, in which outliers are named.
+    outside : (X, y) or None
+        Labelled points outside the data.
+    is_named : bool
+        Whether the columns have names of the user's.
+    """
+
+    data: Dataset
+    X: Array
+    y: Array
+    outside: tuple[Array, Array] | None = None
+    is_named: bool = False
 
 
-Publish = Callable[[Learned], None]
-"""Makes what has been learned so far the model's own, and stores it."""
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """What earlier parts of a run left: nothing for a new fit.
+
+    Attributes
+    ----------
+    state : State or None
+        Where the trainer stood.
+    fronts : sequence of sequences of Candidate
+        Per output the finished equations, in the user's coordinates; empty if there are none.
+    seconds : float
+        What it took.
+    """
+
+    state: State | None = None
+    fronts: Sequence[Sequence[Candidate]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def compile_for(trainer: Trainer) -> bool:
+    """Compile what a fit needs, once per installation; True if that took its time."""
+    return compile_kernels(*KERNELS, *trainer.kernels)
 
 
 def learn(
-    model: IEQLRegressor,
-    data: Dataset,
-    prior: Prior,
-    extra: tuple[Array, Array] | None,
+    options: FitOptions,
+    measured: Measurements,
+    targets: Sequence[Target],
+    trainer: Trainer,
+    evidence: Evidence,
+    *,
+    seed: int,
     start: float,
-    run: Run | None = None,
-    publish: Publish | None = None,
-) -> Learned:
-    """Learn the fronts of all outputs of a data set with the parameters of a model.
+    earlier: Earlier | None = None,
+    observers: Sequence[Observer] = (),
+) -> Snapshot:
+    """Learn the fronts of all outputs.
 
-    `publish` is called with what has been found so far after every round of the search.
+    Parameters
+    ----------
+    options : FitOptions
+        What the fit is asked, checked.
+    measured : Measurements
+        The data.
+    targets : sequence of Target
+        Made of them by `ieql.target.prepare`.
+    trainer : Trainer
+        Does the search.
+    evidence : Evidence
+        A sample of the data, for the snapshots.
+    seed, start
+        What fixes all random choices (`seed_of`), and when the clock started.
+    earlier : Earlier, optional
+        What the run that goes on has found before.
+    observers : sequence of Observer
+        Each is told of every round and of the end, one after the other.
+
+    Returns
+    -------
+    Snapshot
+        The last one, with the finished model.
     """
-    if compile_kernels(*KERNELS):
-        start = time.time()  # the first fit of an installation gets its time, too
-    seed = seed_of(model.random_state)
-    if run is not None and run.seed is not None:
-        seed = run.seed
-    targets = prepare(model, data, prior, extra, seed)
-    tasks = [t.task for t in targets]
-    resumed = None if run is None else run.begin(tasks, prior, seed)
-    report = None
-    if publish is not None:
-        report = Recorder(
-            data.target_names,
-            targets[0].inputs,
-            [t.scaling for t in targets],
-            lambda fronts, result: publish(_learned(fronts, targets, result, False)),
-            run,
-            start,
-        )
+    earlier = earlier or Earlier()
+    view = _View(options, measured, targets, evidence, start, earlier.seconds)
+
+    def tell(state: State) -> None:
+        snapshot = view.of(state)
+        for observer in observers:
+            observer.on_round(snapshot)
+
     budget = Budget(
-        None if model.max_time is None else model.max_time * (1.0 - FINISHING),
-        model.max_trainings,
-        model.min_time,
+        None if options.max_time is None else options.max_time * (1.0 - FINISHING),
+        options.max_trainings,
+        options.min_time,
+        seed=seed,
+        n_jobs=options.n_jobs,
+        start=start,
     )
-    options: dict[str, Any] = {
-        "seed": seed,
-        "n_jobs": model.n_jobs,
-        "start": start,
-        "on_round": report,
-        "resumed": resumed,
-    }
-    if model.trainer == "fast":
-        result = search(tasks, budget, **options)
-    else:
-        result = sweep(tasks, budget, PaperSettings.of(model.trainer), **options)
-    if result.interrupted and report is not None:
-        report(result)  # what came in since the last round
-    fronts = _finish_all(model, targets, result, start, range(len(targets)))
-    if model.loss == "auto" and not result.interrupted:
+    state = train(
+        trainer,
+        [t.task for t in targets],
+        budget,
+        resumed=earlier.state,
+        on_round=tell if observers else None,
+    )
+    if state.interrupted and observers:
+        tell(state)  # what came in since the last round
+    fronts = _finish_all(options, targets, state, start, range(len(targets)))
+    if options.loss == "auto" and not state.interrupted:
         try:
             again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
             changed = [k for k, t in enumerate(again) if t is not targets[k]]
-            fronts |= _finish_all(model, again, result, start, changed)
+            fronts |= _finish_all(options, again, state, start, changed)
             targets = again
         except KeyboardInterrupt:
-            result.interrupted = True
-    for k, known in enumerate([] if run is None else run.earlier):
+            state.interrupted = True
+    for k, known in enumerate(earlier.fronts):
         fronts[k] = _with_earlier(fronts[k], known, targets[k])
-    return _learned([fronts[k] for k in range(len(targets))], targets, result, True)
+    last = view.finished([fronts[k] for k in range(len(targets))], targets, state)
+    for observer in observers:
+        observer.on_round(last)
+    return last
 
 
 def seed_of(random_state: Any) -> int:
@@ -142,24 +181,125 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _learned(
-    fronts: list[list[Candidate]], targets: list[Target], result: Result, is_finished: bool
-) -> Learned:
-    first = targets[0]
-    rows = (
-        first.n_rows if is_finished else (round(first.train.n_rows), round(first.held_out.n_rows))
-    )
-    return Learned(
-        fronts,
-        [t.mean_errors for t in targets],
-        list(result.largest),
-        rows,
-        result.n_trainings,
-        result.interrupted,
-        result.reason,
-        [dict(units) for units in result.units],
-        CROSS_FITTING if is_finished and first.is_cross_fitted else HELD_OUT,
-        [t.rows.subset(t.left_out) for t in targets],
+# --- snapshots ---------------------------------------------------------------------------------
+
+
+class _View:
+    """Makes snapshots of a search; equations in the user's coordinates are kept."""
+
+    def __init__(
+        self,
+        options: FitOptions,
+        measured: Measurements,
+        targets: Sequence[Target],
+        evidence: Evidence,
+        start: float,
+        seconds_before: float,
+    ) -> None:
+        self.options = options
+        self.measured = measured
+        self.targets = targets
+        self.evidence = evidence
+        self.start = start
+        self.seconds_before = seconds_before
+        self._known: list[dict[Expression, Candidate]] = [{} for _ in targets]
+        self._rows = self._outliers(targets)
+        self._versions = versions()
+
+    def of(self, state: State) -> Snapshot:
+        """What has been found so far, not finished yet."""
+        found = tuple(self._front(k, front) for k, front in enumerate(state.fronts))
+        first = self.targets[0]
+        n_rows = (round(first.train.n_rows), round(first.held_out.n_rows))
+        fronts = [thinned(Front(front)) for front in found]
+        model = self._model(fronts, self.targets, state, n_rows, self._rows, finished=False)
+        return self._snapshot(model, found, state.to_form)
+
+    def finished(
+        self, fronts: Sequence[list[Candidate]], targets: Sequence[Target], state: State
+    ) -> Snapshot:
+        """What was found in the end; outliers may be others than during the search."""
+        outliers = self._outliers(targets)
+        model = self._model(fronts, targets, state, targets[0].n_rows, outliers, finished=True)
+        last = self._snapshot(model, model.fronts, None)
+        if not any(outliers):
+            return last
+        X, y = self.measured.X, self.measured.y
+        return replace(last, evidence=last.evidence.with_outliers(X, y, outliers))
+
+    def _snapshot(self, model: FittedModel, found: Any, checkpoint: Any) -> Snapshot:
+        seconds = self.seconds_before + time.monotonic() - self.start
+        evidence = self.evidence.after(seconds, model.unit_counts)
+        return Snapshot(model, evidence, found, seconds, checkpoint)
+
+    def _model(
+        self,
+        fronts: Sequence[list[Candidate]],
+        targets: Sequence[Target],
+        state: State,
+        n_rows: tuple[int, int],
+        outliers: tuple[tuple[int, ...], ...],
+        finished: bool,
+    ) -> FittedModel:
+        options, data = self.options, self.measured.data
+        mean_errors = tuple(t.mean_errors for t in targets)
+        cross_fitted = finished and targets[0].is_cross_fitted
+        domain = {name: (low, high) for name, (low, high) in data.domain.to_dict().items()}
+        return FittedModel(
+            options=options,
+            names=tuple(data.feature_names),
+            targets=tuple(data.target_names),
+            fronts=tuple(map(tuple, fronts)),
+            selected=chosen(fronts, options.selection, mean_errors, state.largest, n_rows),
+            criterion=options.selection,
+            domain=domain,
+            declared=tuple(declared_inputs(options.domain, data.feature_names)),
+            mean_errors=mean_errors,
+            largest_complexities=tuple(state.largest),
+            n_rows=n_rows,
+            n_data_rows=len(self.measured.X),
+            validation=CROSS_FITTING if cross_fitted else HELD_OUT,
+            outliers=outliers,
+            n_trainings=state.n_trainings,
+            stop_reason=state.reason,
+            interrupted=state.interrupted,
+            finished=finished,
+            unit_counts=tuple(dict(units) for units in state.units),
+            is_named=self.measured.is_named,
+            one_output=self.measured.y.ndim == 1,
+            versions=self._versions,
+        )
+
+    def _outliers(self, targets: Sequence[Target]) -> tuple[tuple[int, ...], ...]:
+        """Where in the user's table the rows stand that each target leaves out."""
+        X, columns = self.measured.X, self.measured.y.reshape(len(self.measured.y), -1).T
+        left_out = [t.rows.subset(t.left_out) for t in targets]
+        return tuple(
+            tuple(positions(X, column, rows))
+            for column, rows in zip(columns, left_out, strict=True)
+        )
+
+    def _front(self, k: int, front: Front) -> tuple[Candidate, ...]:
+        """A front in the user's coordinates."""
+        known = self._known[k]
+        for c in front:
+            if c.expression not in known:
+                known[c.expression] = _in_users_coordinates(c, self.targets[k])
+        return tuple(known[c.expression] for c in front)
+
+
+def _in_users_coordinates(c: Candidate, target: Target) -> Candidate:
+    inputs, scaling = target.inputs, target.scaling
+    scale = float(scaling.scale.item())
+    expression = c.expression.rescaled(
+        inputs.offset, inputs.scale, scaling.offset.item(), scale
+    ).canonical()
+    return replace(
+        c,
+        expression=expression,
+        rmse_train=c.rmse_train * scale,
+        rmse_validation=c.rmse_validation * scale,
+        rmse_extrapolation=c.rmse_extrapolation * scale,
     )
 
 
@@ -167,19 +307,19 @@ def _learned(
 
 
 def _finish_all(
-    model: IEQLRegressor,
+    options: FitOptions,
     targets: Sequence[Target],
-    result: Result,
+    state: State,
     start: float,
     which: Sequence[int],
 ) -> dict[int, list[Candidate]]:
     """Bring fronts to the user's coordinates, in parallel, and sort out what they dominate."""
     # From here on only the quick steps: the last equation still has to be finished in time.
-    deadline = start + 0.96 * (model.max_time or float("inf"))
+    deadline = start + 0.96 * (options.max_time or float("inf"))
     jobs = [
-        ((k, i, cut), _finish_one, (c, targets[k], model.output_bound, cut, deadline))
+        ((k, i, cut), _finish_one, (c, targets[k], options.output_bound, cut, deadline))
         for k in which
-        for i, c in enumerate(_worth_finishing(result.fronts[k]))
+        for i, c in enumerate(_worth_finishing(state.fronts[k]))
         # What the rows do not ask for may be what matters outside of them: then both forms stand.
         for cut in ((True,) if targets[k].extrapolation is None else (True, False))
     ]
@@ -187,9 +327,9 @@ def _finish_all(
     try:
         # Few equations, or those of many rows, are quicker done here than sent elsewhere.
         here = len(jobs) < 4 or len(targets[0].train) > MANY_ROWS
-        finished.update(in_parallel(jobs, 1 if here else result.n_processes))
+        finished.update(in_parallel(jobs, 1 if here else state.n_processes))
     except KeyboardInterrupt:
-        result.interrupted = True
+        state.interrupted = True
         for key, function, args in jobs:
             if key not in finished:
                 finished[key] = function(*args[:-1], 0.0)
@@ -249,7 +389,7 @@ def _finish_one(
             target.task.prior,
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
-            is_late=lambda: time.time() > deadline or candidate.n_parameters > MANY_PARAMETERS,
+            is_late=lambda: time.monotonic() > deadline or candidate.n_parameters > MANY_PARAMETERS,
         )
     if equation is None:
         return None

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, RenderableType
 
-__all__ = ["Watch"]
+    from ieql.observer import Snapshot
+
+__all__ = ["LiveDisplay"]
 
 REFRESH = 4
 """Times a second that the clock is drawn anew."""
@@ -20,13 +22,13 @@ MOST_ROWS = 12
 """Equations shown; of a longer front those around the selected one."""
 
 
-class Watch:
-    """Shows a fit on the error stream until it ends; use it in a ``with`` statement.
+class LiveDisplay:
+    """An observer that shows a fit on the error stream; use it in a ``with`` statement.
 
     Parameters
     ----------
     start : float
-        When the fit began (``time.time()``).
+        When the fit began (``time.monotonic()``).
     max_time : float or None
         Its seconds.
     console : rich Console, optional
@@ -54,7 +56,7 @@ class Watch:
                 transient=True,
             )
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> LiveDisplay:
         if self._live is not None:
             self._live.start()
         return self
@@ -63,8 +65,12 @@ class Watch:
         if self._live is not None:
             self._live.stop()
 
+    def on_round(self, snapshot: Snapshot) -> None:
+        """Show what has been found so far."""
+        self.show(snapshot.model.equations(), snapshot.model.n_trainings)
+
     def show(self, front: pd.DataFrame, n_trainings: int) -> None:
-        """Show a front: the table of `IEQLRegressor.equations_`."""
+        """Show a front: the table of `FittedModel.equations`."""
         self.front, self.n_trainings = front, n_trainings
         if self._live is not None:
             self._live.refresh()
@@ -80,7 +86,7 @@ class Watch:
             )
 
     def _clock(self) -> str:
-        seconds = time.time() - self.start
+        seconds = time.monotonic() - self.start
         left = "" if self.max_time is None else f" of at most {self.max_time:.0f} s"
         return f"{seconds:5.1f} s{left}, {self.n_trainings} trainings"
 

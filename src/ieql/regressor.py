@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,97 +14,46 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ieql.caution import caution
-from ieql.data.dataset import Dataset, Domain, declared_inputs, positions
-from ieql.data.table import MIN_ROWS, check_table, constant_columns, warn_of_rounding
-from ieql.doubts import CROSS_FITTING, disagreement_sentence, outlier_sentence
-from ieql.equations.expression import Expression
-from ieql.errors import (
-    DisagreementWarning,
-    IeqlError,
-    OutlierWarning,
-    OutsideDomainWarning,
-    nearest,
+from ieql.data.dataset import Dataset
+from ieql.data.intake import (
+    MAX_INPUTS,
+    refuse_extremes,
+    refuse_prior_without_inputs,
+    rows_in_time,
+    target_names,
+    warn_of_constants,
+    warn_of_large_counts,
 )
-from ieql.files import read_json
-from ieql.prior import Prior
+from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
+from ieql.equations.expression import Expression
+from ieql.errors import IeqlError, OutsideDomainWarning, nearest
+from ieql.files import save_text
+from ieql.model import FittedModel, read_model, versions
+from ieql.options import FitOptions, checked, documentation, parameters, seed_number
+from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
-from ieql.report.methods import ReportMethods
-from ieql.run.folder import NotWritableError, sha256_of, versions, write_whole
-from ieql.selection import CRITERIA, Candidate, select
+from ieql.run.folder import sha256_of
+from ieql.run.settings import run_settings
+from ieql.selection import CRITERIA, EXTRAPOLATION, Candidate
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ieql.export.functions import Equation
-    from ieql.learn import Learned
-    from ieql.training.paper.trainer import PaperSettings
+    from ieql.learn import Measurements
+    from ieql.observer import Observer, Snapshot
 
-__all__ = ["IEQLRegressor"]
+__all__ = ["IEQLRegressor", "resume_run"]
 
 Array = NDArray[np.float64]
-CELLS_PER_SECOND = 300_000
-"""Cells of a table for each second of the fit; bringing them in order takes about a tenth of it."""
-LEAST_DRAWN = 10_000
-"""So many rows are used in any time."""
-LARGE_COUNT = 100.0
-"""Rows that a row stands for on average, above which that is worth a word."""
-SMALLEST = 1e-100
-"""Numbers between this and its reciprocal can be squared without a thought."""
-LOSSES = ("auto", "squared")
-MAX_INPUTS = 2_000
-"""Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
-NEGLIGIBLE = 1e-6
-"""Part of the mean predictor's error below which errors need not agree: they are rounding."""
-ROUNDING = 1e-9
-"""Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
-OVER_THE_RANGE = 0.5
-"""The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
+Extra = tuple[Array, Array]
+"""Inputs and targets of labelled points outside the data."""
 
 
-class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learn a compact equation from data.
 
-    Parameters
-    ----------
-    prior : str, path, mapping or Prior, default "plain"
-        Expert knowledge: a preset ("plain", "motor", "paper"), a YAML file, a mapping or a `Prior`.
-    trainer : {"fast", "paper", "published"}, mapping or PaperSettings, default "fast"
-        How equations are learned: by the fast search, or as the paper says, with settings for a
-        laptop ("paper"), as published (hours), or of one's own (`ieql.training.paper.trainer`).
-    layers, copies : int, optional
-        Hidden layers and copies of each unit; None leaves them to the search.
-    domain : mapping or sequence of (low, high), optional
-        Where the equation must be safe; default: the range of the data.
-    output_bound : float, optional
-        Largest absolute value the equation may take in the domain (the paper's bound B).
-    selection : {"MDL", "V_int", "V_int-S", "V_int&ex"}, default "MDL"
-        Criterion that picks the equation used by `predict`.
-    validation_fraction : float, default 0.1
-        Part of the rows kept for validation.
-    loss : {"auto", "squared"}, default "auto"
-        "auto" searches with rows left out that stand far off from their neighbours, "squared"
-        takes every row as it is.
-    max_time : float or None, default 60
-        Seconds for `fit`.
-    min_time : float, optional
-        Seconds that the search goes on at least, whatever it thinks of what is left: without, it
-        ends by itself when that looks like noise or nothing better was found for long. It ends
-        earlier only when the equations are exact, when `max_trainings` are done or when
-        `max_time`, which must not be less, is up. The paper's trainer, done with its models,
-        trains them again from other random starts.
-    max_trainings : int, optional
-        Number of trainings per output; with it, and no time limit reached, the result depends on
-        `random_state` alone.
-    n_jobs : int, default -1
-        Processes, as joblib counts them.
-    random_state : int, RandomState or None
-        Fixes all random choices.
-    run_dir : path, optional
-        Folder into which the run is written as it goes. If it holds a run on the same data and
-        with the same settings, that run goes on, with `max_time` anew.
-    progress : bool, default False
-        Show the front as it grows, with the time left; plain lines where there is no terminal.
+    Nothing is computed or checked before `fit`.
 
     Attributes
     ----------
@@ -147,41 +94,7 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
     (1,)
     """
 
-    def __init__(
-        self,
-        prior: Any = "plain",
-        trainer: str | Mapping[str, Any] | PaperSettings = "fast",
-        layers: int | None = None,
-        copies: int | None = None,
-        domain: Any = None,
-        output_bound: float | None = None,
-        selection: str = "MDL",
-        validation_fraction: float = 0.1,
-        loss: str = "auto",
-        max_time: float | None = 60.0,
-        min_time: float | None = None,
-        max_trainings: int | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        run_dir: str | os.PathLike[str] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.prior = prior
-        self.trainer = trainer
-        self.layers = layers
-        self.copies = copies
-        self.domain = domain
-        self.output_bound = output_bound
-        self.selection = selection
-        self.validation_fraction = validation_fraction
-        self.loss = loss
-        self.max_time = max_time
-        self.min_time = min_time
-        self.max_trainings = max_trainings
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.run_dir = run_dir
-        self.progress = progress
+    fitted_: FittedModel
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -234,193 +147,126 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
         With `overwrite` a run in the run folder is replaced, but not by bad input.
         """
-        start = time.time()
-        prior = self._checked_parameters(X_extrapolation, y_extrapolation)
-        targets = _target_names(y)
+        start = time.monotonic()
+        asked = self._checked_options(X_extrapolation, y_extrapolation)
+        measured = self._measured(
+            X, y, sample_weight, X_extrapolation, y_extrapolation, asked.prior, asked.max_time
+        )
+
+        from ieql.learn import Earlier, compile_for, learn, seed_of
+        from ieql.run.recorder import Recorder
+        from ieql.target import prepare
+        from ieql.training.registry import trainer_of
+        from ieql.training.trainers import restored
+
+        data, outside = measured.data, measured.outside
+        trainer = trainer_of(asked.trainer)
+        evidence = _evidence(asked, measured)
+        began = time.monotonic()
+        if compile_for(trainer):  # the first fit of an installation gets its time, too
+            start += time.monotonic() - began
+        with contextlib.ExitStack() as stack:
+            observers: list[Observer] = []
+            recorder = None
+            if asked.run_dir is not None:
+                settings = run_settings(
+                    asked, data, None if outside is None else sha256_of(*outside)
+                )
+                recorder = stack.enter_context(
+                    Recorder(
+                        asked.run_dir, settings, evidence.sha256, asked.prior, source, overwrite
+                    )
+                )
+                observers.append(recorder)
+            seed = recorder.seed if recorder is not None else None
+            if seed is None:
+                seed = seed_of(asked.random_state)
+            targets = prepare(asked, data, outside, seed)
+            tasks = [t.task for t in targets]
+            earlier = Earlier()
+            if recorder is not None:
+                state = recorder.begin(seed, lambda form: restored(trainer, form, tasks))
+                earlier = Earlier(state, recorder.earlier, recorder.seconds_before)
+            if asked.progress:
+                from ieql.progress import LiveDisplay
+
+                observers.append(stack.enter_context(LiveDisplay(start, asked.max_time)))
+            last = learn(
+                asked,
+                measured,
+                targets,
+                trainer,
+                evidence,
+                seed=seed,
+                start=start,
+                earlier=earlier,
+                observers=observers,
+            )
+            self._not_stored = None if recorder is None else recorder.fault
+        self._take(last)
+        self._seconds = time.monotonic() - start
+        for doubt, sentence in self.fitted_.doubts():
+            warnings.warn(sentence, doubt, stacklevel=3)
+        return self
+
+    def _take(self, snapshot: Snapshot) -> None:
+        """Make what was learned the model's own."""
+        self.fitted_ = snapshot.model
+        self.evidence_ = snapshot.evidence
+
+    def _checked_options(self, X_extra: Any, y_extra: Any) -> FitOptions:
+        """Check everything that can be checked before any work is done."""
+        asked = checked(self)
+        if (X_extra is None) != (y_extra is None):
+            raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
+        criterion = CRITERIA[asked.selection]
+        if EXTRAPOLATION in criterion.needs and X_extra is None:
+            raise IeqlError(criterion.lacking(EXTRAPOLATION))
+        return asked
+
+    def _measured(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_extra: Any,
+        y_extra: Any,
+        prior: Any,
+        max_time: float | None,
+    ) -> Measurements:
+        """Check the user's tables and bring them in order."""
+        from ieql.learn import Measurements
+
+        given_y = y
         X, y = self._checked_data(X, y)
-        names = _feature_names(self)
+        names = self._input_names()
         prior.check_columns(names)
-        _refuse_prior_without_inputs(prior, names)
-        extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y)
+        refuse_prior_without_inputs(prior, names)
+        extra = self._checked_extrapolation(X_extra, y_extra, y)
         if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
             check_table(sample_weight, "sample_weight", min_rows=0)
         weight = None if sample_weight is None else np.asarray(sample_weight)
         # Weights that do not fit the rows are refused with the numbers the user knows.
         fits = weight is None or weight.shape == (len(X),)
-        rows = self._rows_in_time(X) if fits else slice(None)
+        rows = rows_in_time(X, max_time) if fits else slice(None)
         data = Dataset.of(
             X[rows],
             y[rows],
             weight[rows] if weight is not None and fits else weight,
             self.domain,
             names,
-            targets(y),
+            target_names(given_y, y),
             None if extra is None else extra[0],
         )
-        _refuse_extremes(data)
-        _warn_of_constants(data)
-        _warn_of_large_counts(data, len(X))
+        refuse_extremes(data)
+        warn_of_constants(data)
+        warn_of_large_counts(data, len(X))
+        return Measurements(data, X, y, extra, hasattr(self, "feature_names_in_"))
 
-        from ieql.learn import learn
-        from ieql.run.recorder import Run
-
-        self._one_output = np.ndim(y) == 1
-        self._n_data_rows = len(X)
-        evidence = self._evidence(data, extra)
-        with contextlib.ExitStack() as stack:
-            run, watch = None, None
-            if self.run_dir is not None:
-                run = stack.enter_context(
-                    Run(self, data, prior, extra, evidence.sha256, source, overwrite)
-                )
-            if self.progress:
-                from ieql.progress import Watch
-
-                watch = stack.enter_context(Watch(start, self.max_time))
-
-            def publish(result: Learned, finished: bool = False) -> None:
-                self._take(result, data)
-                columns = y.reshape(len(y), -1).T
-                self.outliers_ = [
-                    positions(X, column, rows)
-                    for column, rows in zip(columns, result.outliers, strict=True)
-                ]
-                self.finished_ = finished
-                seconds = time.time() - start + (run.seconds_before if run else 0.0)
-                self.evidence_ = evidence.after(seconds, result.units)
-                if run is not None:
-                    run.write(self)
-                if watch is not None:
-                    watch.show(self.equations_, self.n_trainings_)
-
-            seen = publish if run is not None or watch is not None else None
-            publish(learn(self, data, prior, extra, start, run, seen), finished=True)
-            if any(self.outliers_):
-                self.evidence_ = self.evidence_.with_outliers(X, y, self.outliers_)
-            if run is not None:
-                run.conclude(self)
-            self._not_stored = None if run is None else run.fault
-            self._seconds = time.time() - start
-        for doubt, sentence in self._doubts():
-            warnings.warn(sentence, doubt, stacklevel=3)
-        return self
-
-    def _rows_in_time(self, X: Array) -> NDArray[np.intp] | slice:
-        """The rows that can be looked at in the time given: all, or some drawn from all of them."""
-        most = round(CELLS_PER_SECOND * min(self.max_time or 1e9, 1e9) / (1 + X.shape[1]))
-        if len(X) <= max(most, LEAST_DRAWN):
-            return slice(None)
-        most = max(most, LEAST_DRAWN)
-        warnings.warn(
-            f"{most:,} of {len(X):,} rows are used: more cannot be read in {self.max_time:g} s; "
-            "give more time to use all.",
-            stacklevel=4,
-        )
-        return np.sort(np.random.default_rng(0).choice(len(X), most, replace=False))
-
-    def _doubts(self) -> list[tuple[type[Warning], str]]:
-        """What is to be said of each output before it is trusted, one sentence each."""
-        found: list[tuple[type[Warning], str]] = []
-        for k, (name, rows) in enumerate(zip(self.target_names_, self.outliers_, strict=True)):
-            if rows:
-                target = None if len(self.fronts_) == 1 else name
-                found.append((OutlierWarning, outlier_sentence(rows, self._n_data_rows, target)))
-            sentence = self._disagreement(k)
-            if sentence is not None:
-                found.append((DisagreementWarning, sentence))
-        return found
-
-    def _disagreement(self, output: int) -> str | None:
-        """What is to be said of the errors of an output's selected equation, if anything."""
-        chosen = self.fronts_[output][self.selected_[output]]
-        n_train, n_validation = self.n_rows_
-        return disagreement_sentence(
-            chosen.rmse_train,
-            chosen.rmse_validation,
-            n_train,
-            sum(self.n_rows_) if self.validation_ == CROSS_FITTING else n_validation,
-            validation=self.validation_,
-            floor=NEGLIGIBLE * self.mean_errors_[output]["validation"],
-            target=None if len(self.fronts_) == 1 else self.target_names_[output],
-        )
-
-    def _take(self, result: Learned, data: Dataset) -> None:
-        """Make what was learned the model's own."""
-        self.feature_names_ = list(data.feature_names)
-        self.target_names_ = list(data.target_names)
-        self.domain_ = data.domain.to_dict()
-        self.largest_complexities_ = result.largest
-        self.n_rows_ = result.n_rows
-        self.n_trainings_ = result.n_trainings
-        self.interrupted_ = result.interrupted
-        self.stop_reason_ = result.reason
-        self.unit_counts_ = result.units
-        self.validation_ = result.validation
-        self._set_selection(self.selection, result.fronts, result.mean_errors)
-
-    def _evidence(self, data: Dataset, extra: tuple[Array, Array] | None) -> Evidence:
-        """What figures and report need of this fit; kept apart from the saved model."""
-        return Evidence.of(
-            data.X,
-            data.y,
-            data.feature_names,
-            data.target_names,
-            extra,
-            sha256=sha256_of(data.X, data.y, data.weight),
-            seconds=0.0,
-            seed=int(self.random_state) if _is_whole(self.random_state) else None,
-            versions=versions(),
-            unit_counts=[{} for _ in data.target_names],
-        )
-
-    def _checked_parameters(self, X_extra: Any, y_extra: Any) -> Prior:
-        """Check everything that can be checked before any work is done."""
-        if self.trainer != "fast":
-            from ieql.training.paper.trainer import PaperSettings
-
-            PaperSettings.of(self.trainer)
-        if self.selection not in CRITERIA:
-            raise IeqlError(
-                f"There is no selection criterion {self.selection!r}; known are "
-                f"{', '.join(CRITERIA)}.{nearest(self.selection, CRITERIA)}"
-            )
-        for name, least in (("layers", 1), ("copies", 1), ("max_trainings", 1)):
-            value = getattr(self, name)
-            if value is not None and (not _is_whole(value) or value < least):
-                raise IeqlError(f"{name} must be None or a whole number from 1 on, not {value!r}.")
-        if self.loss not in LOSSES:
-            raise IeqlError(
-                f"There is no loss {self.loss!r}; known are {', '.join(LOSSES)}."
-                f"{nearest(str(self.loss), LOSSES)}"
-            )
-        for name in ("max_time", "min_time", "output_bound"):
-            value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 < value < float("inf")):
-                raise IeqlError(f"{name} must be None or a positive number, not {value!r}.")
-        if self.n_jobs is not None and (not _is_whole(self.n_jobs) or self.n_jobs == 0):
-            raise IeqlError(
-                "n_jobs must be None or a whole number other than 0 (-1: one process per core), "
-                f"not {self.n_jobs!r}."
-            )
-        if self.max_time is None and self.max_trainings is None:
-            raise IeqlError("Give max_time or max_trainings: without either, fit would not end.")
-        if self.min_time is not None and self.min_time > (self.max_time or float("inf")):
-            raise IeqlError(
-                f"min_time (--at-least) is {self.min_time:g} s, but max_time (--time) is "
-                f"{self.max_time:g} s; lower the one or raise the other."
-            )
-        if not (_is_number(self.validation_fraction) and 0 < self.validation_fraction <= 0.9):
-            raise IeqlError(
-                f"validation_fraction must lie between 0 and 0.9, not {self.validation_fraction!r}."
-            )
-        if (X_extra is None) != (y_extra is None):
-            raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
-        if self.selection == "V_int&ex" and X_extra is None:
-            raise IeqlError(
-                "The criterion V_int&ex needs labelled points outside the data: give "
-                "X_extrapolation and y_extrapolation, or choose MDL."
-            )
-        return Prior.of(self.prior)
+    def _input_names(self) -> list[str]:
+        if hasattr(self, "feature_names_in_"):
+            return [str(n) for n in self.feature_names_in_]
+        return [f"x{i}" for i in range(self.n_features_in_)]
 
     def _checked_data(self, X: Any, y: Any) -> tuple[Array, Array]:
         check_table(X, "X")
@@ -479,6 +325,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             )
         return X
 
+    def _without_others(self, X: Any) -> Any:
+        """A frame that holds all inputs and more, without the others; anything else as it is."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = getattr(X, "columns", None)
+        if names is None or columns is None or len(columns) <= len(names):
+            return X
+        return X[list(names)] if set(names) <= set(columns) else X
+
     # --- the front -----------------------------------------------------------------------------
 
     def select(
@@ -489,70 +343,94 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         y_extrapolation: ArrayLike | None = None,
     ) -> IEQLRegressor:
         """Select by another criterion, or with other extrapolation points; nothing is relearned."""
-        check_is_fitted(self, "fronts_")
+        check_is_fitted(self, "fitted_")
         if (X_extrapolation is None) != (y_extrapolation is None):
             raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
-        errors = [dict(e) for e in self.mean_errors_]
-        fronts = self.fronts_
-        if X_extrapolation is not None:
-            y_shape = np.empty((0,) if self._one_output else (0, len(self.target_names_)))
-            extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y_shape)
-            assert extra is not None
-            fronts = [
-                [_with_extrapolation(c, extra[0], extra[1][:, k]) for c in front]
-                for k, front in enumerate(fronts)
-            ]
-            for k, error in enumerate(errors):
-                error["extrapolation"] = _rmse(error["mean"], extra[1][:, k])
-        self._set_selection(criterion, fronts, errors)
+        model = self.fitted_
+        if X_extrapolation is None:
+            self.fitted_ = model.selected_by(criterion)
+            return self
+        y_shape = np.empty((0,) if model.one_output else (0, len(model.targets)))
+        extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y_shape)
+        assert extra is not None
+        self.fitted_ = model.with_extrapolation(criterion, *extra)
         return self
-
-    def _set_selection(
-        self, criterion: str, fronts: list[list[Candidate]], errors: list[dict[str, float]]
-    ) -> None:
-        """Select on these fronts and make them the model's; a criterion in vain changes nothing."""
-        selected = [
-            select(
-                front,
-                criterion,
-                mean_error=error["validation"],
-                mean_error_extrapolation=error.get("extrapolation"),
-                largest_complexity=largest,
-                n_rows=self.n_rows_,
-            )
-            for front, error, largest in zip(
-                fronts, errors, self.largest_complexities_, strict=True
-            )
-        ]
-        self.fronts_ = fronts
-        self.selected_ = selected
-        self.mean_errors_ = errors
-        self.criterion_ = criterion
 
     @property
     def equations_(self) -> pd.DataFrame:
         """The front as a table, simplest first; errors are in the unit of y."""
-        import pandas as pd
+        return self._fitted().equations()
 
-        check_is_fitted(self, "fronts_")
-        rows = []
-        for k, front in enumerate(self.fronts_):
-            for i, c in enumerate(front):
-                row: dict[str, Any] = (
-                    {} if len(self.fronts_) == 1 else {"output": self.target_names_[k]}
-                )
-                row |= {
-                    "equation": c.expression.text(),
-                    "complexity": c.complexity,
-                    "n_parameters": c.n_parameters,
-                    "rmse_train": c.rmse_train,
-                    "rmse_validation": c.rmse_validation,
-                    "rmse_extrapolation": c.rmse_extrapolation,
-                    "proved": c.proved,
-                    "selected": i == self.selected_[k],
-                }
-                rows.append(row)
-        return pd.DataFrame(rows)
+    @property
+    def fronts_(self) -> tuple[tuple[Candidate, ...], ...]:
+        """One front per output: the candidates behind `equations_`."""
+        return self._fitted().fronts
+
+    @property
+    def selected_(self) -> tuple[int, ...]:
+        """Place of the selected equation in each front."""
+        return self._fitted().selected
+
+    @property
+    def criterion_(self) -> str:
+        """What selected it."""
+        return self._fitted().criterion
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the inputs; x0, x1, … where the data had none."""
+        return list(self._fitted().names)
+
+    @property
+    def target_names_(self) -> list[str]:
+        """Names of the outputs."""
+        return list(self._fitted().targets)
+
+    @property
+    def domain_(self) -> dict[str, list[float]]:
+        """The domain in which the equations were checked, by input."""
+        return {name: list(pair) for name, pair in self._fitted().domain.items()}
+
+    @property
+    def n_trainings_(self) -> int:
+        """Number of trainings that were done."""
+        return self._fitted().n_trainings
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether Ctrl-C ended the fit early."""
+        return self._fitted().interrupted
+
+    @property
+    def stop_reason_(self) -> str:
+        """Why the search ended."""
+        return self._fitted().stop_reason
+
+    @property
+    def finished_(self) -> bool:
+        """Whether the equations were finished."""
+        return self._fitted().finished
+
+    @property
+    def unit_counts_(self) -> list[dict[str, int]]:
+        """For each output how often each unit occurs in all equations kept on the way."""
+        return [dict(counts) for counts in self._fitted().unit_counts]
+
+    @property
+    def validation_(self) -> str:
+        """What the validation error is."""
+        return self._fitted().validation
+
+    @property
+    def outliers_(self) -> list[list[int]]:
+        """For each output the rows of X that were left out of the fit."""
+        return [list(rows) for rows in self._fitted().outliers]
+
+    def _fitted(self) -> FittedModel:
+        # A property must not raise another error than this, or `hasattr` would pass it on.
+        if "fitted_" not in self.__dict__:
+            raise AttributeError("This IEQLRegressor is not fitted yet; call fit first.")
+        return self.fitted_
 
     def expression(
         self, index: int | None = None, output: int = 0, *, precise: bool = False
@@ -563,37 +441,8 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         that were fitted. `predict` and the exports take `precise`, too; `equations_` and its errors
         are always those of the equation as it is shown.
         """
-        check_is_fitted(self, "fronts_")
-        front = self.fronts_[output]
-        k = self.selected_[output] if index is None else index
-        if not isinstance(k, (int, np.integer)) or not 0 <= k < len(front):
-            raise IeqlError(
-                f"There is no equation {k!r}; the front has the rows 0 to {len(front) - 1}."
-            )
-        result: Expression = front[k].equation(precise)
-        return result
-
-    def _cautions(self) -> list[str]:
-        """What is to be said of the safety of the selected equations, one sentence each."""
-        several = len(self.fronts_) > 1
-        found = [
-            caution(front[chosen], name if several else None)
-            for front, chosen, name in zip(
-                self.fronts_, self.selected_, self.target_names_, strict=True
-            )
-        ]
-        return [sentence for sentence in found if sentence is not None]
-
-    def _rows_of(self, index: int | None) -> list[int | None]:
-        """Row within each output's front; `index` counts the rows of `equations_`."""
-        if index is None or len(self.fronts_) == 1:
-            return [index] * len(self.fronts_)
-        start = 0
-        for k, front in enumerate(self.fronts_):
-            if isinstance(index, (int, np.integer)) and start <= index < start + len(front):
-                return [int(index) - start if j == k else None for j in range(len(self.fronts_))]
-            start += len(front)
-        raise IeqlError(f"There is no equation {index!r}; the rows are 0 to {start - 1}.")
+        check_is_fitted(self, "fitted_")
+        return self.fitted_.candidate(index, output).equation(precise)
 
     def predict(
         self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False
@@ -602,7 +451,8 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
         the output it belongs to; the others keep their selected one. With `precise` the constants
-        have all digits that were fitted, not only those that are shown.
+        have all digits that were fitted, not only those that are shown. Columns of a frame that are
+        no input are ignored.
 
         Warns
         -----
@@ -612,16 +462,13 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
             range of the data by more than half its width (new rows of the same kind, such as those
             of a cross-validation, often lie outside of it by less).
         """
-        check_is_fitted(self, "fronts_")
+        check_is_fitted(self, "fitted_")
+        X = self._without_others(X)
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         self._warn_of_rows_outside(table)
-        columns = [
-            self.expression(row, k, precise=precise).evaluate(table)[:, 0]
-            for k, row in enumerate(self._rows_of(index))
-        ]
-        return columns[0] if self._one_output else np.column_stack(columns)
+        return self.fitted_.predict(table, index, precise)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.
@@ -643,16 +490,14 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
 
     def _warn_of_rows_outside(self, table: Array) -> None:
         """Say which rows lie outside the domain, and in which inputs."""
-        domain = Domain.from_dict(self.domain_)
-        declared = declared_inputs(self.domain, domain.names)
-        margin = np.array([ROUNDING if n in declared else OVER_THE_RANGE for n in domain.names])
-        outside = domain.outside(table, margin)
+        model = self.fitted_
+        outside = model.outside(table)
         columns = np.flatnonzero(outside.any(axis=0))
         if not len(columns):
             return
-        counts = [(domain.names[j], int(outside[:, j].sum())) for j in columns]
+        counts = [(model.names[j], int(outside[:, j].sum())) for j in columns]
         where = _in_words([f"{name} ({n} row{'s' * (n > 1)})" for name, n in counts])
-        concerned = {name in declared for name, _ in counts}
+        concerned = {name in model.declared for name, _ in counts}
         box = "domain" if len(concerned) > 1 else "declared domain"
         warnings.warn(
             f"{int(outside.any(axis=1).sum())} of {len(table)} rows lie outside the "
@@ -740,24 +585,16 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         """Return target and expression of each output, in the rows that `index` means."""
         from ieql.export.functions import Equation
 
-        check_is_fitted(self, "fronts_")
-        rows = zip(self.target_names_, self._rows_of(index), strict=True)
-        return [
-            Equation(name, self.expression(row, k, precise=precise))
-            for k, (name, row) in enumerate(rows)
-        ]
+        check_is_fitted(self, "fitted_")
+        found = zip(self.fitted_.targets, self.fitted_.expressions(index, precise), strict=True)
+        return [Equation(name, expression) for name, expression in found]
 
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model as JSON, whole or not at all; never pickle."""
-        check_is_fitted(self, "fronts_")
-        try:
-            write_whole(Path(path), self._to_json())
-        except OSError as error:
-            raise NotWritableError(
-                f"Cannot write {str(path)!r}: {error.strerror or error}; choose another place."
-            ) from error
+        check_is_fitted(self, "fitted_")
+        save_text(path, self.fitted_.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], prior: Any = None) -> IEQLRegressor:
@@ -770,30 +607,50 @@ class IEQLRegressor(ReportMethods, RegressorMixin, BaseEstimator):  # type: igno
         prior : Prior, optional
             Needed if the model uses units of your own, which a file cannot hold.
         """
-        try:
-            form = read_json(path)
-        except FileNotFoundError:
-            raise IeqlError(f"There is no file {str(path)!r}.") from None
-        except OSError as error:
-            raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
-        except ValueError as error:
-            raise IeqlError(f"{str(path)!r} is not a saved model: {error}.") from None
-        from ieql.model_file import from_form
+        return cls._of(read_model(path, prior))
 
-        return from_form(cls, form, str(path), prior)
-
-    def _to_json(self) -> str:
-        from ieql.model_file import to_form
-
-        return json.dumps(to_form(self), indent=1, allow_nan=False)
+    @classmethod
+    def _of(cls, fitted: FittedModel) -> IEQLRegressor:
+        """An estimator that holds a fitted model."""
+        model = cls(**parameters(fitted.options))
+        model.fitted_ = fitted
+        model.n_features_in_ = len(fitted.names)
+        if fitted.is_named:
+            model.feature_names_in_ = np.array(fitted.names, dtype=object)
+        return model
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def resume_run(path: str | os.PathLike[str], **changes: Any) -> IEQLRegressor:
+    """Go on with a run within other limits (``max_time``, ``n_jobs`` …); returns the fitted model.
+
+    Raises
+    ------
+    IeqlError
+        If the run was started from Python, where the data came from no file, or if a file is gone.
+    """
+    from ieql.run.resume import read_asked
+
+    asked = read_asked(path)
+    model = IEQLRegressor(**{**parameters(asked.options), **changes})
+    X_extra, y_extra = asked.outside or (None, None)
+    return model._fit(asked.X, asked.y, None, X_extra, y_extra, asked.source)
 
 
-def _is_number(value: Any) -> bool:
-    return _is_whole(value) or isinstance(value, (float, np.floating))
+def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:
+    """What figures and report need of this fit; kept apart from the saved model."""
+    data = measured.data
+    return Evidence.of(
+        data.X,
+        data.y,
+        data.feature_names,
+        data.target_names,
+        measured.outside,
+        sha256=sha256_of(data.X, data.y, data.weight),
+        seconds=0.0,
+        seed=seed_number(asked),
+        versions=versions(),
+        unit_counts=[{} for _ in data.target_names],
+    )
 
 
 def _in_words(items: list[str], limit: int = 5) -> str:
@@ -803,78 +660,12 @@ def _in_words(items: list[str], limit: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))
 
 
-def _rmse(predicted: Any, y: Array) -> float:
-    residual = np.asarray(predicted) - y
-    return float(np.sqrt(np.mean(residual**2))) if np.all(np.isfinite(residual)) else float("inf")
+def _with_parameters(text: str | None) -> str:
+    """A docstring with the options, which are declared elsewhere, before its attributes."""
+    import textwrap
+
+    section = textwrap.indent(documentation(), "    ")
+    return str(text).replace("    Attributes\n", f"{section}\n\n    Attributes\n", 1)
 
 
-def _with_extrapolation(c: Candidate, X: Array, y: Array) -> Candidate:
-    from dataclasses import replace
-
-    return replace(c, rmse_extrapolation=_rmse(c.expression.evaluate(X)[:, 0], y))
-
-
-def _feature_names(model: IEQLRegressor) -> list[str]:
-    if hasattr(model, "feature_names_in_"):
-        return [str(n) for n in model.feature_names_in_]
-    return [f"x{i}" for i in range(model.n_features_in_)]
-
-
-def _target_names(y: Any) -> Any:
-    """How to name the outputs: by the user's names where there are any."""
-    columns = getattr(y, "columns", None)
-    name = getattr(y, "name", None)
-
-    def names(checked: Array) -> list[str]:
-        if columns is not None:
-            return [str(c) for c in columns]
-        if checked.ndim == 1:
-            return [str(name) if name is not None else "y"]
-        return [f"y{k}" for k in range(checked.shape[1])]
-
-    return names
-
-
-def _refuse_extremes(data: Dataset) -> None:
-    """Refuse numbers so large or small that their squares overflow or vanish."""
-    names = (*data.feature_names, *data.target_names)
-    for name, column in zip(names, (*data.X.T, *data.y.T), strict=True):
-        size = float(np.abs(column).max())
-        if size > 1.0 / SMALLEST or 0.0 < np.ptp(column) < SMALLEST:
-            raise IeqlError(
-                f"The column {name!r} holds numbers too large or too close together to reckon "
-                f"with (up to {size:.3g}); give it in another unit."
-            )
-
-
-def _refuse_prior_without_inputs(prior: Prior, names: list[str]) -> None:
-    """Refuse a prior by whose rules no input can enter the equation: only a mean would be left."""
-    places = [(u, k) for u in prior.units for k in range(prior.unit(u).arity)] + [("output", 0)]
-    if prior.inputs and not any(
-        prior.allows_input(outer, k, name) for outer, k in places for name in names
-    ):
-        raise IeqlError(
-            "The prior allows nothing: by its rules under 'inputs' no input may enter any unit or "
-            "the output; allow at least one."
-        )
-
-
-def _warn_of_large_counts(data: Dataset, n_rows: int) -> None:
-    """Whole weights are counts; many of them may have been meant as 1/σ², say 10,000 each."""
-    counted = float(data.weight.sum())
-    if counted > LARGE_COUNT * n_rows:
-        warnings.warn(
-            f"sample_weight holds whole numbers only, so they count rows: {n_rows:,} rows stand "
-            f"for {counted:.3g}. If they are precisions (1/σ²), divide them by their mean.",
-            stacklevel=4,
-        )
-
-
-def _warn_of_constants(data: Dataset) -> None:
-    constant = constant_columns(data.X)
-    if len(constant):
-        listed = ", ".join(repr(data.feature_names[i]) for i in constant)
-        warnings.warn(
-            f"The input(s) {listed} have the same value in every row and are left out.",
-            stacklevel=3,
-        )
+IEQLRegressor.__doc__ = _with_parameters(IEQLRegressor.__doc__)

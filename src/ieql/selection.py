@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
     from ieql.equations.expression import Expression
+    from ieql.units import Unit
 
 __all__ = [
     "CRITERIA",
@@ -44,6 +45,8 @@ FAR_COST = 20.0
 """... and its description length rises by so much: ten nats, the evidence of e¹⁰ to 1."""
 CROSS_FITTED = 0.1
 """Share of the rows that counts with the cross-fitted error where no row was kept back."""
+ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
+"""The errors of a candidate, by the names of its attributes."""
 ROUNDING = 1e-10
 """Errors below this part of the mean predictor's are rounding."""
 
@@ -91,6 +94,55 @@ class Candidate:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
         return self.precise if precise and self.precise is not None else self.expression
 
+    def to_form(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers; a number that is not finite becomes None."""
+        return {
+            "expression": self.expression.to_dict(),
+            "complexity": self.complexity,
+            "n_parameters": self.n_parameters,
+            **{name: _finite_or_none(getattr(self, name)) for name in ERRORS},
+            "standard_errors": None
+            if self.standard_errors is None
+            else [_finite_or_none(e) for e in self.standard_errors],
+            "precise": None if self.precise is None else self.precise.to_dict(),
+            "proved": self.proved,
+            "excess": _finite_or_none(self.excess),
+        }
+
+    @classmethod
+    def from_form(cls, form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
+        """The inverse of `to_form`; `custom` are the user's own units, by name."""
+        from ieql.equations.expression import Expression
+
+        errors = {name: math.nan if form[name] is None else float(form[name]) for name in ERRORS}
+        stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
+        if proved is not None and not isinstance(proved, bool):
+            raise IeqlError("whether an equation is proved is not said by true, false or null.")
+        excess = form.get("excess")
+        return cls(
+            expression=Expression.from_dict(form["expression"], custom),
+            complexity=float(form["complexity"]),
+            n_parameters=int(form["n_parameters"]),
+            standard_errors=None
+            if stored is None
+            else tuple(math.nan if e is None else float(e) for e in stored),
+            precise=None if precise is None else Expression.from_dict(precise, custom),
+            proved=proved,
+            excess=math.nan if excess is None else float(excess),
+            **errors,
+        )
+
+    @property
+    def n_constants(self) -> int:
+        """Number of fitted constants: the weights and offsets that a fit may change, but for 1.
+
+        `n_parameters` counts weights alone, as the paper does, and a weight of 1, too.
+        """
+        from ieql.equations.program import free_constants
+
+        values = self.expression.constants()[free_constants(self.expression)]
+        return int(np.count_nonzero(np.abs(values) != 1.0))
+
     @property
     def goes_too_far(self) -> bool:
         """Whether it goes far beyond anything measured, somewhere in the domain."""
@@ -102,6 +154,10 @@ class Candidate:
         if not math.isfinite(self.rmse_extrapolation):
             return self.rmse_train
         return math.hypot(self.rmse_train, self.rmse_extrapolation) / math.sqrt(2.0)
+
+
+def _finite_or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 Objectives = tuple[float, float, float]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ieql.caution import safety_facts
+from ieql.doubts import safety_facts
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.export.latex import latex
@@ -51,11 +51,11 @@ class Budget:
     @classmethod
     def of(cls, findings: Findings) -> Budget:
         """Share the page among all equations of all fronts."""
-        n_equations = sum(len(front) for front in findings.fronts)
-        n_inputs = min(len(findings.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
+        n_equations = sum(len(front) for front in findings.model.fronts)
+        n_inputs = min(len(findings.model.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
         n_dots = MAX_DOTS // (n_equations * (1 + n_inputs))
         # Outliers are drawn in any case; their marks take about twice the room of a dot.
-        n_dots -= 2 * max((len(rows) for rows in findings.outliers), default=0)
+        n_dots -= 2 * max((len(rows) for rows in findings.model.outliers), default=0)
         return cls(n_dots=int(np.clip(n_dots, 60, 400)), n_inputs=n_inputs)
 
 
@@ -63,9 +63,9 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
     """Everything the template shows of row `index` of an output's front."""
     from markupsafe import Markup
 
-    candidate = findings.fronts[output][index]
-    e, target = candidate.expression, findings.targets[output]
-    selected = index == findings.selected[output]
+    candidate = findings.model.fronts[output][index]
+    e, target = candidate.expression, findings.model.targets[output]
+    selected = index == findings.model.selected[output]
     part: dict[str, Any] = {
         "index": index,
         "selected": selected,
@@ -82,7 +82,7 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
         "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
     }
     X = None if findings.evidence is None else findings.evidence.X
-    network = diagram(e, (target,), findings.prior, X)
+    network = diagram(e, (target,), findings.model.prior, X)
     part["network"] = Markup(network_drawing(network))
     if findings.evidence is not None:
         drawings = _drawings(findings, findings.evidence, output, index, budget)
@@ -96,12 +96,12 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
 def _drawings(
     findings: Findings, evidence: Evidence, output: int, index: int, budget: Budget
 ) -> dict[str, Any]:
-    e, target = findings.fronts[output][index].expression, findings.targets[output]
+    e, target = findings.model.fronts[output][index].expression, findings.model.targets[output]
     comparison = compare(
         e, evidence.X, evidence.y[:, output], evidence.outside, evidence.outlier(output)
     )
-    chosen = index == findings.selected[output]
-    n_outliers = len(findings.outliers_of(output))
+    chosen = index == findings.model.selected[output]
+    n_outliers = len(findings.model.outliers[output])
     rows = "sampled rows" if evidence.n_sampled + n_outliers < evidence.n_rows else "rows"
     columns = shown_inputs(findings, e, MAX_INPUTS if chosen else budget.n_inputs)
     centre = [c.mean for c in evidence.inputs]
@@ -111,7 +111,7 @@ def _drawings(
             j,
             centre,
             (evidence.inputs[j].low, evidence.inputs[j].high),
-            findings.domain[findings.names[j]],
+            findings.model.domain[findings.model.names[j]],
         )
         for j in columns
     }
@@ -123,25 +123,27 @@ def _drawings(
             histogram_drawing(comparison, target),
         ],
         "residuals": [
-            residual_drawing(comparison, j, findings.names[j], target, budget.n_dots)
+            residual_drawing(comparison, j, findings.model.names[j], target, budget.n_dots)
             for j in columns
         ],
         "slices": [
-            slice_drawing(cut, y_range, findings.names[j], target, findings.domain_is_declared)
+            slice_drawing(
+                cut, y_range, findings.model.names[j], target, bool(findings.model.declared)
+            )
             for j, cut in slices.items()
         ],
         "drawn": drawn_words(comparison, budget.n_dots, rows, n_outliers),
         "n_outliers": n_outliers,
         "r2": comparison.r2,
         "n_undefined": comparison.n_undefined,
-        "n_left_out": len(findings.names) - len(columns),
+        "n_left_out": len(findings.model.names) - len(columns),
     }
 
 
 def shown_inputs(findings: Findings, e: Expression, most: int) -> list[int]:
     """Columns of inputs to show: those that are used first, if not all can be."""
-    used = [j for j, name in enumerate(findings.names) if name in e.inputs_used]
-    rest = [j for j in range(len(findings.names)) if j not in used]
+    used = [j for j, name in enumerate(findings.model.names) if name in e.inputs_used]
+    rest = [j for j in range(len(findings.model.names)) if j not in used]
     return sorted((used + rest)[:most])
 
 

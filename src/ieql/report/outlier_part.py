@@ -20,13 +20,13 @@ OPEN = 10
 
 def doubts(findings: Findings, output: int) -> list[str]:
     """What is to be known of an output before its equation is trusted, a sentence each."""
-    said = [findings.disagreements[output]] if findings.disagreements else []
-    return [s for s in (_sentence(findings, output), *said) if s is not None]
+    said = (_sentence(findings, output), findings.model.disagreement(output))
+    return [sentence for sentence in said if sentence is not None]
 
 
 def outlier_part(findings: Findings, output: int) -> dict[str, Any] | None:
     """The table of an output's outliers, with the selected equation's values; None without any."""
-    rows = findings.outliers_of(output)
+    rows = findings.model.outliers[output]
     evidence = findings.evidence
     if not rows:
         return None
@@ -41,13 +41,13 @@ def outlier_part(findings: Findings, output: int) -> dict[str, Any] | None:
     }
     if evidence is None or not places:
         return part
-    e = findings.fronts[output][findings.selected[output]].expression
+    e = findings.model.fronts[output][findings.model.selected[output]].expression
     columns = shown_inputs(findings, e, MAX_INPUTS)
     at = list(places.values())
     measured = evidence.y[at, output]
     predicted = e.evaluate(evidence.X[at])[:, 0]
-    part["names"] = [findings.names[j] for j in columns]
-    part["n_inputs_left_out"] = len(findings.names) - len(columns)
+    part["names"] = [findings.model.names[j] for j in columns]
+    part["n_inputs_left_out"] = len(findings.model.names) - len(columns)
     part["rows"] = [
         {
             "number": row + 1,
@@ -62,8 +62,8 @@ def outlier_part(findings: Findings, output: int) -> dict[str, Any] | None:
 
 
 def _sentence(findings: Findings, output: int, listed: int = OPEN) -> str | None:
-    rows = findings.outliers_of(output)
+    rows = findings.model.outliers[output]
     if not rows:
         return None
-    target = None if len(findings.targets) == 1 else findings.targets[output]
-    return outlier_sentence(rows, findings.n_data_rows, target, listed)
+    target = None if len(findings.model.targets) == 1 else findings.model.targets[output]
+    return outlier_sentence(rows, findings.model.n_data_rows, target, listed)

@@ -11,9 +11,12 @@ from typing import Any
 
 from ieql.doubts import validation_sentence
 from ieql.export.mathml import mathml_name
+from ieql.model import FittedModel
+from ieql.options import listed
 from ieql.report.diagram import diagram
 from ieql.report.drawings import pareto_drawing
 from ieql.report.equation_part import Budget, equation_part
+from ieql.report.evidence import Evidence
 from ieql.report.findings import Findings
 from ieql.report.network_drawing import network_drawing
 from ieql.report.outlier_part import doubts, outlier_part
@@ -29,25 +32,26 @@ MAX_COLUMNS = 200
 """Columns listed in the summary of the data, at most."""
 
 
-def page(findings: Findings) -> str:
+def page(model: FittedModel, evidence: Evidence | None = None) -> str:
     """Write the report of a fitted model as HTML text.
 
     Everything that comes from the user (names of columns and units, settings) is escaped: by the
     template, or where it stands in a drawing or an equation, when that is written. The page's
     policy allows no script but its own.
     """
+    findings = Findings(model, evidence)
     script = _file("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = _template().render(
-        title=", ".join(findings.targets),
+        title=", ".join(findings.model.targets),
         style=_markup(_file("style.css")),
         script=_markup(script),
         script_digest=digest,
         outputs=_outputs(findings),
         joint=_joint(findings),
-        criterion=findings.criterion,
-        criterion_words=find_criterion(findings.criterion).takes,
-        validation=validation_sentence(findings.validation),
+        criterion=findings.model.criterion,
+        criterion_words=find_criterion(findings.model.criterion).takes,
+        validation=validation_sentence(findings.model.validation),
         prior=_prior(findings),
         units=_units(findings),
         data=_data(findings),
@@ -84,7 +88,9 @@ def _markup(text: str) -> Any:
 def _outputs(findings: Findings) -> list[dict[str, Any]]:
     budget = Budget.of(findings)
     outputs = []
-    for k, (name, front) in enumerate(zip(findings.targets, findings.fronts, strict=True)):
+    for k, (name, front) in enumerate(
+        zip(findings.model.targets, findings.model.fronts, strict=True)
+    ):
         keys = [f"{k}-{i}" for i in range(len(front))]
         equations = [equation_part(findings, k, i, budget) for i in range(len(front))]
         for equation, key in zip(equations, keys, strict=True):
@@ -94,9 +100,9 @@ def _outputs(findings: Findings) -> list[dict[str, Any]]:
                 "number": k,
                 "name": name,
                 "symbol": _markup(f"<math><mrow>{mathml_name(name)}</mrow></math>"),
-                "pareto": _markup(pareto_drawing(front, findings.selected[k], name, keys)),
+                "pareto": _markup(pareto_drawing(front, findings.model.selected[k], name, keys)),
                 "equations": equations,
-                "selected": findings.selected[k],
+                "selected": findings.model.selected[k],
                 "doubts": doubts(findings, k),
                 "outliers": outlier_part(findings, k),
                 "has_extrapolation": any(e["rmse_extrapolation"] is not None for e in equations),
@@ -107,16 +113,18 @@ def _outputs(findings: Findings) -> list[dict[str, Any]]:
 
 def _joint(findings: Findings) -> Any:
     """The selected equations of several outputs as one network; None for a single output."""
-    if len(findings.targets) == 1:
+    if len(findings.model.targets) == 1:
         return None
     X = None if findings.evidence is None else findings.evidence.X
-    network = diagram(findings.selected_expression(), findings.targets, findings.prior, X)
+    network = diagram(
+        findings.selected_expression(), findings.model.targets, findings.model.prior, X
+    )
     shared = sum(place.shared for place in network.places)
     return {"drawing": _markup(network_drawing(network)), "n_shared": shared}
 
 
 def _prior(findings: Findings) -> dict[str, Any]:
-    prior = findings.prior
+    prior = findings.model.prior
     return {
         "preset": preset_name(prior),
         "prohibitions": prohibitions(prior),
@@ -128,9 +136,10 @@ def _prior(findings: Findings) -> dict[str, Any]:
 
 def _units(findings: Findings) -> dict[str, Any]:
     """Per unit: its cost, how often candidates used it, what it adds to the selected complexity."""
-    prior, evidence = findings.prior, findings.evidence
+    prior, evidence = findings.model.prior, findings.evidence
     chosen = [
-        front[k].expression for front, k in zip(findings.fronts, findings.selected, strict=True)
+        front[k].expression
+        for front, k in zip(findings.model.fronts, findings.model.selected, strict=True)
     ]
     sources = [e.source_name(i) for e in chosen for s in e.sums for i in s.sources]
     counts = () if evidence is None else evidence.unit_counts
@@ -154,8 +163,8 @@ def _units(findings: Findings) -> dict[str, Any]:
     return {
         "rows": rows,
         "counted": evidence is not None,
-        "n_outputs": len(findings.targets),
-        "targets": findings.targets,
+        "n_outputs": len(findings.model.targets),
+        "targets": findings.model.targets,
         "total": sum(prior.cost(name) for name in sources),
     }
 
@@ -164,21 +173,26 @@ def _data(findings: Findings) -> dict[str, Any]:
     evidence = findings.evidence
     known = {} if evidence is None else {c.name: c for c in evidence.inputs}
     rows = [
-        {"name": name, "role": "input", "column": known.get(name), "domain": findings.domain[name]}
-        for name in findings.names[:MAX_COLUMNS]
+        {
+            "name": name,
+            "role": "input",
+            "column": known.get(name),
+            "domain": findings.model.domain[name],
+        }
+        for name in findings.model.names[:MAX_COLUMNS]
     ]
     targets = {} if evidence is None else {c.name: c for c in evidence.targets}
     rows += [
         {"name": name, "role": "target", "column": targets.get(name), "domain": None}
-        for name in findings.targets[:MAX_COLUMNS]
+        for name in findings.model.targets[:MAX_COLUMNS]
     ]
     return {
         "rows": rows,
         "evidence": evidence,
-        "left_out": max(0, len(findings.names) - MAX_COLUMNS),
-        "declared": findings.domain_is_declared,
+        "left_out": max(0, len(findings.model.names) - MAX_COLUMNS),
+        "declared": bool(findings.model.declared),
         "n_sample": 0 if evidence is None else evidence.n_sampled,
-        "n_outliers": len({row for rows in findings.outliers for row in rows}),
+        "n_outliers": len({row for rows in findings.model.outliers for row in rows}),
     }
 
 
@@ -186,16 +200,16 @@ def _run(findings: Findings) -> dict[str, Any]:
     evidence = findings.evidence
     settings = {
         name.replace("_", " "): _setting(value)
-        for name, value in findings.settings.items()
+        for name, value in listed(findings.model.options).items()
         if value is not None
     }
     return {
         "evidence": evidence,
         "settings": settings,
-        "n_trainings": findings.n_trainings,
-        "stop_reason": findings.stop_reason,
-        "interrupted": findings.interrupted,
-        "finished": findings.finished,
+        "n_trainings": findings.model.n_trainings,
+        "stop_reason": findings.model.stop_reason,
+        "interrupted": findings.model.interrupted,
+        "finished": findings.model.finished,
         "versions": {} if evidence is None else dict(evidence.versions),
     }
 

@@ -14,61 +14,39 @@ import hashlib
 import json
 import math
 import os
-import platform
 import re
 import shlex
 import stat
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ieql.errors import IeqlError
-from ieql.files import parse_json, read_bytes, read_json
+from ieql.files import NotWritableError, as_bytes, parse_json, read_bytes, read_json, write_whole
+from ieql.model import versions
 from ieql.report.evidence import Evidence
 from ieql.run.lock import not_through_links
+from ieql.run.settings import differences
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
 __all__ = [
-    "NotWritableError",
     "RunFolder",
-    "not_run",
     "sha256_of",
-    "versions",
-    "write_whole",
+    "without_formulas",
 ]
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
 CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
 RESULTS = (CHECKPOINT, REPORT, EVIDENCE, MODEL, EQUATIONS, FRONT)
-CHANGEABLE = (
-    "max_time",
-    "min_time",
-    "max_trainings",
-    "n_jobs",
-    "progress",
-    "selection",
-    "run_dir",
-)
-"""Settings that may be others when a run goes on: they do not change what it has found."""
-OF_OLD = {"loss": "squared"}
-"""What runs and models did whose files are older than the setting and do not tell it."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-
-# What can change a result; read from the metadata of the installed packages, importing none.
-VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
-
-
-class NotWritableError(IeqlError):
-    """A file could not be written: no right to it, no such place, or no space left."""
 
 
 class RunFolder:
@@ -100,7 +78,7 @@ class RunFolder:
         search_seed : int, optional
             The number behind all random choices, also where the user gave none.
         source : mapping, optional
-            The files and columns that the data came from, so that the run can be gone on with.
+            The files and columns that the data came from, so that the run can be resumed.
 
         Raises
         ------
@@ -205,12 +183,8 @@ class RunFolder:
         if told.get("data_sha256") != data_sha256:
             raise IeqlError(f"The folder {str(self.path)!r} holds a run on other data; {advice}.")
         stored = told.get("settings")
-        before, now = OF_OLD | (stored if isinstance(stored, dict) else {}), _plain(settings)
-        different = [
-            name
-            for name in sorted({*before, *now} - set(CHANGEABLE))
-            if before.get(name) != now.get(name)
-        ]
+        before = stored if isinstance(stored, dict) else {}
+        different = differences(before, _plain(settings))
         if different:
             raise IeqlError(
                 f"The folder {str(self.path)!r} holds a run with other settings "
@@ -276,8 +250,8 @@ class RunFolder:
             ) from error
 
     def write_equations(self, frame: pd.DataFrame) -> None:
-        """Write the front as ``equations.csv``; see `not_run`."""
-        self._write(EQUATIONS, not_run(frame).to_csv(index=False, lineterminator="\n"))
+        """Write the front as ``equations.csv``; see `without_formulas`."""
+        self._write(EQUATIONS, without_formulas(frame).to_csv(index=False, lineterminator="\n"))
 
     def write_model(self, text: str) -> None:
         """Write the fitted model, already as JSON text, as ``model.json``."""
@@ -340,32 +314,7 @@ class RunFolder:
         )
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file whole or not at all: a reader never sees half of it."""
-    content = as_bytes(text)
-    # Named by hand, as `tempfile` would make it unreadable for others whatever the umask.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.unlink(missing_ok=True)  # never through a link that lies there
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:  # also after Ctrl-C
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def as_bytes(text: str) -> bytes:
-    r"""Return text as UTF-8, halves of characters as ``\udcff``: in JSON that reads back the same.
-
-    Python has such halves for bytes in the name of a file that are no text.
-    """
-    return text.encode("utf-8", "backslashreplace")
-
-
-def not_run(frame: pd.DataFrame) -> pd.DataFrame:
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table that a spreadsheet, which opens it as CSV, finds nothing to run in.
 
     A text that begins like a formula (``=``, ``+``, ``-``, ``@``, tab, carriage return), a name of
@@ -401,17 +350,6 @@ def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> st
         digest.update(f"{name}{array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that can change a result."""
-    found = {"python": platform.python_version()}
-    for name in VERSIONED:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # run from a source tree that is not installed
-            found[name] = "unknown"
-    return found
 
 
 def _drop_unfinished_line(file: Any) -> None:

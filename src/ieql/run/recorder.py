@@ -1,55 +1,48 @@
-"""What a fit writes down as it goes: into the run folder, and to whoever watches."""
+"""The recorder: an observer that writes a fit into its run folder as it goes."""
 
 from __future__ import annotations
 
 import contextlib
-import time
+import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ieql.data.dataset import Dataset, Scaling
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.model_file import candidate_form, read_candidate
+from ieql.files import NotWritableError
+from ieql.model import read_model
+from ieql.observer import Snapshot
 from ieql.prior import Prior
-from ieql.run.checkpoint import checkpoint_form, read_checkpoint
-from ieql.run.folder import NotWritableError, RunFolder, sha256_of
+from ieql.report.page import page
+from ieql.run.folder import RunFolder
 from ieql.run.lock import locked
-from ieql.selection import Candidate, Front, thinned
-from ieql.training.fast.search import Result
-from ieql.training.paper.trainer import PaperSettings
-from ieql.training.task import Task
+from ieql.selection import Candidate
 
-if TYPE_CHECKING:
-    from ieql.regressor import IEQLRegressor
+__all__ = ["Recorder"]
 
-__all__ = ["Recorder", "Run"]
-
-Array = NDArray[np.float64]
 EARLIER = "earlier"
-"""What a checkpoint holds besides the search: the finished equations it started from."""
+"""What a checkpoint holds besides the trainer's state: the finished equations it started from."""
 DAMAGED = (IeqlError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
-class Run:
-    """The run folder of a fit, a new one or one that is gone on with, locked while it is written.
+class Recorder:
+    """Writes the run folder of a fit, a new one or one that goes on, locked while it is written.
 
     Whether there is a run to go on with is looked at under the lock: before, another process might
     still finish the one that is there.
 
     Parameters
     ----------
-    model : IEQLRegressor
-        Its parameters are the settings of the run, ``run_dir`` the folder.
-    data, prior, extra
-        What is learned from; other data or settings than the folder's are refused on entering.
+    path : path
+        The run folder.
+    settings : mapping
+        What fixes the run, see `ieql.run.settings.run_settings`; a folder with other settings, or
+        of other data, is refused on entering.
     sha256 : str
         Of the data.
+    prior : Prior
+        The expert knowledge, with the user's own units.
     source : mapping, optional
         Files and columns that the data came from.
     replaces : bool
@@ -58,20 +51,18 @@ class Run:
 
     def __init__(
         self,
-        model: IEQLRegressor,
-        data: Dataset,
-        prior: Prior,
-        extra: tuple[Array, Array] | None,
+        path: str | os.PathLike[str],
+        settings: Mapping[str, Any],
         sha256: str,
-        source: Mapping[str, Any] | None,
+        prior: Prior,
+        source: Mapping[str, Any] | None = None,
         replaces: bool = False,
     ) -> None:
-        assert model.run_dir is not None
-        self.settings = _settings(model, data, prior, extra)
+        self.settings = settings
         self.sha256 = sha256
         self.source = source
         self.prior = prior
-        self.folder = RunFolder(model.run_dir)
+        self.folder = RunFolder(path)
         self.replaces = replaces
         self.goes_on = False
         self.earlier: list[list[Candidate]] = []
@@ -84,12 +75,13 @@ class Run:
         self.fault: str | None = None
         """Why the model, as it is now, could not be written; None if it was."""
         self._is_warned = False
+        self._known: list[set[Expression]] = [set() for _ in settings["targets"]]
         self._records: list[Mapping[str, Any]] = []
-        self._is_evident = False
+        self._has_evidence = False
         self._checkpoint: Any = None
         self._open = contextlib.ExitStack()
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Recorder:
         with contextlib.ExitStack() as stack:  # what was opened is closed if the run is refused
             made = self.folder.make()
             stack.callback(self.folder.unmake, made)  # should nothing have come into it
@@ -99,6 +91,11 @@ class Run:
                 self._look_back()
             self._open = stack.pop_all()
         return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    # --- what was there before -------------------------------------------------------------------
 
     def _look_back(self) -> None:
         """Read what the earlier parts of the run left, unless they were on something else."""
@@ -112,18 +109,17 @@ class Run:
 
     def _earlier(self) -> list[list[Candidate]]:
         """From the model or, if it was cut short after it had been finished, the checkpoint."""
-        from ieql.regressor import IEQLRegressor
-
         if not self.folder.has_model():
             return []
         with contextlib.suppress(IeqlError):  # a damaged model is written anew
-            model = IEQLRegressor.load(self.folder.model_path(), self.prior)
-            if model.finished_:
-                return self._fitting(model.fronts_)
+            model = read_model(self.folder.model_path(), self.prior)
+            if model.finished:
+                return self._fitting([list(front) for front in model.fronts])
         custom = {u.name: u for u in self.prior.custom}
         with contextlib.suppress(*DAMAGED):
             fronts = self._checkpoint[EARLIER]
-            return self._fitting([[read_candidate(c, custom) for c in front] for front in fronts])
+            read = [[Candidate.from_form(c, custom) for c in front] for front in fronts]
+            return self._fitting(read)
         return []
 
     def _fitting(self, fronts: list[list[Candidate]]) -> list[list[Candidate]]:
@@ -132,11 +128,16 @@ class Run:
         found = {c.expression.names for front in fronts for c in front}
         return fronts if len(fronts) == len(self.settings["targets"]) and found <= {names} else []
 
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
+    def begin(self, seed: int, restore: Callable[[Any], Any]) -> Any:
+        """Write ``run.json`` or, if the run goes on, return where the earlier search stood.
 
-    def begin(self, tasks: Sequence[Task], prior: Prior, seed: int) -> Result | None:
-        """Write ``run.json``, or read where the earlier search stood."""
+        Parameters
+        ----------
+        seed : int
+            The number behind all random choices.
+        restore : callable
+            Makes the trainer's state from what it wrote.
+        """
         if not self.goes_on:
             RunFolder.create(
                 self.folder.path,
@@ -149,39 +150,52 @@ class Run:
         if self._checkpoint is None:
             return None
         try:
-            return read_checkpoint(self._checkpoint, tasks, prior)
+            return restore(self._checkpoint)
         except IeqlError as error:
             raise IeqlError(
-                f"The run in {str(self.folder.path)!r} cannot be gone on with: {error} "
+                f"The run in {str(self.folder.path)!r} cannot continue: {error} "
                 "Delete its checkpoint.json to start the search anew."
             ) from None
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Add an equation to ``front.jsonl``, behind those that had no space before."""
-        self._records.append(record)
+    # --- what is written -------------------------------------------------------------------------
+
+    def on_round(self, snapshot: Snapshot) -> None:
+        """Write what has been found: first what the search goes on from, then the model."""
+        self._append_new(snapshot)
+        if snapshot.checkpoint is not None:
+            self._write_checkpoint(snapshot.checkpoint())
+        self.fault = None
         with self._going_on():
-            while self._records:
+            self.folder.write_equations(snapshot.model.equations())
+            self.folder.write_model(snapshot.model.to_json())
+            if not self._has_evidence:
+                # The sample of the data stays the same; the counts are written at the end.
+                self.folder.write_evidence(snapshot.evidence)
+                self._has_evidence = True
+        if snapshot.model.finished and self.fault is None:
+            self._conclude(snapshot)
+
+    def _append_new(self, snapshot: Snapshot) -> None:
+        """Add equations that were not there before to ``front.jsonl``."""
+        if snapshot.model.finished:
+            return  # they are in the model
+        for name, known, front in zip(
+            snapshot.model.targets, self._known, snapshot.found, strict=True
+        ):
+            for c in front:
+                if c.expression not in known:
+                    known.add(c.expression)
+                    self._records.append(_record(name, c, snapshot.seconds))
+        with self._going_on():
+            while self._records:  # also those that had no space before
                 self.folder.append(self._records[0])
                 del self._records[0]
 
-    def write_checkpoint(self, result: Result) -> None:
-        """Write where the search stands."""
-        form = checkpoint_form(result)
+    def _write_checkpoint(self, form: dict[str, Any]) -> None:
         if self.earlier:  # until the model is finished again, it is nowhere else
-            form[EARLIER] = [[candidate_form(c) for c in front] for front in self.earlier]
+            form[EARLIER] = [[c.to_form() for c in front] for front in self.earlier]
         with self._going_on():
             self.folder.write_checkpoint(form)
-
-    def write(self, model: IEQLRegressor) -> None:
-        """Write what the model holds by now."""
-        self.fault = None
-        with self._going_on():
-            self.folder.write_equations(model.equations_)
-            self.folder.write_model(model._to_json())
-            if not self._is_evident:
-                # The sample of the data stays the same; the counts are written at the end.
-                self.folder.write_evidence(model.evidence_)
-                self._is_evident = True
 
     @contextlib.contextmanager
     def _going_on(self) -> Iterator[None]:
@@ -197,100 +211,24 @@ class Run:
                 self._is_warned = True
                 warnings.warn(f"{error} The fit goes on in memory.", stacklevel=2)
 
-    def conclude(self, model: IEQLRegressor) -> None:
+    def _conclude(self, snapshot: Snapshot) -> None:
         """Write the report; what goes wrong here must not cost the user the fit."""
-        if self.fault is not None:
-            return
         try:
-            self.folder.write_evidence(model.evidence_)
-            self.folder.write_report(model.report_html())
+            self.folder.write_evidence(snapshot.evidence)
+            self.folder.write_report(page(snapshot.model, snapshot.evidence))
         except Exception as error:
             reason = str(error) if isinstance(error, IeqlError) else repr(error)
             warnings.warn(f"The report could not be written: {reason}", stacklevel=2)
 
 
-def _settings(
-    model: IEQLRegressor, data: Dataset, prior: Prior, extra: tuple[Array, Array] | None
-) -> dict[str, Any]:
-    """What fixes a run, in plain words and numbers."""
-    settings: dict[str, Any] = model.get_params()
-    settings["prior"] = None if prior.custom else prior.to_dict()
-    settings["run_dir"] = None
-    if model.trainer != "fast":
-        settings["trainer"] = asdict(PaperSettings.of(model.trainer))
-    if not isinstance(model.random_state, int | np.integer):
-        settings["random_state"] = None
-    settings["domain"] = data.domain.to_dict()
-    settings["domain_is_declared"] = model.domain is not None
-    settings["inputs"] = list(data.feature_names)
-    settings["targets"] = list(data.target_names)
-    settings["extrapolation_sha256"] = None if extra is None else sha256_of(*extra)
-    return settings
-
-
-class Recorder:
-    """Called after each round: appends what is new to the run folder, and publishes what there is.
-
-    First what the search goes on from, then the model, then the eye: what was shown is never lost.
-    """
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        inputs: Scaling,
-        outputs: Sequence[Scaling],
-        publish: Callable[[list[list[Candidate]], Result], None],
-        run: Run | None,
-        start: float,
-    ) -> None:
-        self.names = names
-        self.inputs = inputs
-        self.outputs = outputs
-        self.publish = publish
-        self.run = run
-        self.start = start
-        self._known: list[dict[Expression, Candidate]] = [{} for _ in outputs]
-
-    def __call__(self, result: Result) -> None:
-        """Take in the result of a search so far."""
-        fronts = [self._front(k, front) for k, front in enumerate(result.fronts)]
-        if self.run is not None:
-            self.run.write_checkpoint(result)
-        self.publish(fronts, result)
-
-    def _front(self, k: int, front: Front) -> list[Candidate]:
-        """A front in the user's coordinates, not finished yet."""
-        known = self._known[k]
-        for c in front:
-            if c.expression not in known:
-                known[c.expression] = self._in_users_coordinates(k, c)
-                if self.run is not None:
-                    self.run.append(self._record(k, known[c.expression]))
-        return thinned(Front([known[c.expression] for c in front]))
-
-    def _in_users_coordinates(self, k: int, c: Candidate) -> Candidate:
-        scaling = self.outputs[k]
-        scale = float(scaling.scale.item())
-        expression = c.expression.rescaled(
-            self.inputs.offset, self.inputs.scale, scaling.offset.item(), scale
-        ).canonical()
-        return replace(
-            c,
-            expression=expression,
-            rmse_train=c.rmse_train * scale,
-            rmse_validation=c.rmse_validation * scale,
-            rmse_extrapolation=c.rmse_extrapolation * scale,
-        )
-
-    def _record(self, k: int, c: Candidate) -> dict[str, Any]:
-        before = 0.0 if self.run is None else self.run.seconds_before
-        return {
-            "output": self.names[k],
-            "seconds": round(before + time.time() - self.start, 3),
-            "equation": c.expression.text(),
-            "complexity": c.complexity,
-            "n_parameters": c.n_parameters,
-            "rmse_train": c.rmse_train,
-            "rmse_validation": c.rmse_validation,
-            "rmse_extrapolation": c.rmse_extrapolation,
-        }
+def _record(name: str, c: Candidate, seconds: float) -> dict[str, Any]:
+    return {
+        "output": name,
+        "seconds": round(seconds, 3),
+        "equation": c.expression.text(),
+        "complexity": c.complexity,
+        "n_parameters": c.n_parameters,
+        "rmse_train": c.rmse_train,
+        "rmse_validation": c.rmse_validation,
+        "rmse_extrapolation": c.rmse_extrapolation,
+    }

@@ -1,21 +1,50 @@
-"""Going on with a run from its folder alone, with the model and the data as they were."""
+"""What a run that goes on needs: its options and its data, from its folder alone."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ieql.data.table import read_csv, split_file
 from ieql.errors import IeqlError
-from ieql.regressor import IEQLRegressor
-from ieql.run.folder import OF_OLD, RunFolder
+from ieql.options import FitOptions
+from ieql.run.folder import RunFolder
+from ieql.run.settings import options_of
 
-__all__ = ["data_files", "resume_run"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Asked", "data_files", "read_asked"]
 
 
-def resume_run(path: str | os.PathLike[str], **limits: Any) -> IEQLRegressor:
-    """Go on with a run within other limits (``max_time``, ``n_jobs`` …); returns the fitted model.
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a run was asked, and the data that it learned from.
+
+    Attributes
+    ----------
+    options : FitOptions
+        As they were, limits aside: these start from their defaults.
+    source : mapping
+        The files and columns that the data come from.
+    X, y : DataFrame
+        Inputs and targets.
+    outside : (DataFrame, DataFrame) or None
+        The same of the labelled points outside the data.
+    """
+
+    options: FitOptions
+    source: Mapping[str, Any]
+    X: pd.DataFrame
+    y: pd.DataFrame
+    outside: tuple[pd.DataFrame, pd.DataFrame] | None
+
+
+def read_asked(path: str | os.PathLike[str]) -> Asked:
+    """Read the options of a run, and its data again.
 
     Raises
     ------
@@ -30,7 +59,8 @@ def resume_run(path: str | os.PathLike[str], **limits: Any) -> IEQLRegressor:
             f"fit with run_dir={str(path)!r}."
         )
     try:
-        model = _model(settings, path)
+        options = options_of(settings)
+        options.run_dir = path
         targets, inputs = [str(t) for t in source["targets"]], [str(n) for n in source["inputs"]]
         data, *outside = data_files(path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -39,17 +69,13 @@ def resume_run(path: str | os.PathLike[str], **limits: Any) -> IEQLRegressor:
     for file in (data, *outside):
         if file.exists() and not file.is_file():  # a device or a pipe may have no end
             raise IeqlError(f"The run.json in {str(path)!r} names {str(file)!r}, which is no file.")
-    model.set_params(**limits)
     X, y = split_file(data, read_csv(data), targets, inputs)
-    if not outside:
-        return model._fit(X, y, source=source)
-    (file,) = outside
-    extra = split_file(file, read_csv(file), targets, inputs, min_rows=1)
-    return model._fit(X, y, None, *extra, source)
+    extra = [split_file(f, read_csv(f), targets, inputs, min_rows=1) for f in outside]
+    return Asked(options, source, X, y, extra[0] if extra else None)
 
 
 def data_files(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the files that `resume_run` reads besides the run folder: its ``run.json`` names them.
+    """Return the files that `read_asked` reads besides the run folder: its ``run.json`` names them.
 
     They are read only to go on with the same data; any other content is refused by its SHA-256.
     """
@@ -57,18 +83,3 @@ def data_files(path: str | os.PathLike[str]) -> list[Path]:
     named = source if isinstance(source, dict) else {}
     files = [named.get("data"), named.get("extrapolation")]
     return [Path(file) for file in files if isinstance(file, str)]
-
-
-def _model(settings: dict[str, Any], path: str | os.PathLike[str]) -> IEQLRegressor:
-    settings = OF_OLD | settings
-    names = IEQLRegressor().get_params()
-    parameters = {name: settings[name] for name in names if name in settings}
-    if not settings["domain_is_declared"]:
-        parameters["domain"] = None
-    else:
-        # An input that was the same in every row has no width, and never was declared.
-        box = {str(k): (float(a), float(b)) for k, (a, b) in settings["domain"].items()}
-        parameters["domain"] = {k: (a, b) for k, (a, b) in box.items() if a < b}
-    if not isinstance(parameters["prior"], dict):  # a text would be the name of a file to read
-        raise TypeError("its prior is not a mapping")
-    return IEQLRegressor(**{**parameters, "run_dir": path})

@@ -7,13 +7,15 @@ of a cell stay. Two equations of equal size that are built differently do not pu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate, Front
+from ieql.units import Unit
 
 __all__ = ["Archive", "knees"]
 
@@ -49,6 +51,28 @@ class Archive:
             archive._cells.setdefault(cell(c.expression, c.complexity), []).append(c)
         archive.front.merge(front)
         return archive
+
+    def to_form(self) -> dict[str, Any]:
+        """Members in their order; those of the front by their place, or in full if they have none.
+
+        Plain dictionaries, lists and numbers, with the constants to the last bit.
+        """
+        members = list(self)
+        place = {id(c): k for k, c in enumerate(members)}
+        return {
+            "members": [c.to_form() for c in members],
+            "front": [place[id(c)] if id(c) in place else c.to_form() for c in self.front],
+        }
+
+    @classmethod
+    def from_form(cls, form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Archive:
+        """The inverse of `to_form`; `custom` are the user's own units, by name."""
+        members = [Candidate.from_form(c, custom) for c in form["members"]]
+        front = [
+            members[c] if isinstance(c, int) else Candidate.from_form(c, custom)
+            for c in form["front"]
+        ]
+        return cls.restored(members, front)
 
     def __iter__(self) -> Iterator[Candidate]:
         for members in self._cells.values():

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-__all__ = ["in_parallel", "n_processes"]
+__all__ = ["STARTING", "in_parallel", "n_processes"]
 
 Job = tuple[Any, Callable[..., Any], tuple[Any, ...]]
 """A key, a function and its arguments."""
+STARTING = 3.0
+"""Seconds that must be left for starting processes to pay."""
 LOOK = 1.0
 """Seconds after which a process at the latest notices that the one it works for has died."""
 

@@ -135,7 +135,7 @@ def test_what_an_island_finds_is_fixed_by_its_seeds():
 
 def test_after_the_deadline_nothing_new_is_begun_and_what_is_found_is_kept():
     task = make_task("x*y + 0.5*x")
-    finds = run_island(task, trainings(50), start(task).shared(), SETTINGS, time.time() - 1.0)
+    finds = run_island(task, trainings(50), start(task).shared(), SETTINGS, time.monotonic() - 1.0)
     assert finds.n_trainings <= 1
     assert len(finds.candidates) <= 1
 

@@ -11,7 +11,7 @@ from ieql import IEQLRegressor
 from ieql.errors import IeqlError
 from ieql.training.fast.search import Budget
 from ieql.training.paper.sweep import spread_order, sweep
-from ieql.training.paper.trainer import PaperSettings
+from ieql.training.paper.settings import PaperSettings
 from tasks import make_task
 
 SMALL = PaperSettings(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ieql.data.sample import Sample
-from ieql.equations.expression import Expression, Sum
+from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.archive import Archive, knees
 from ieql.training.fast.eliminate import EliminationSettings, State, eliminate, fitted
@@ -30,7 +30,7 @@ from ieql.training.fast.path import (
 )
 from ieql.training.task import EXACT, Task
 
-__all__ = ["KINDS", "Finds", "Found", "Settings", "Training", "constant", "run_island", "train"]
+__all__ = ["KINDS", "Finds", "Found", "Settings", "Training", "run_island", "train"]
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,6 @@ class Training:
     """Of the kinds, in the order of `KINDS`."""
 
 
-def constant(task: Task) -> Candidate | None:
-    """The mean predictor: the simplest candidate of all."""
-    mean = float(np.average(task.train.y, weights=task.train.weight))
-    return task.candidate(Expression(task.names, (), (Sum(mean),)))
-
-
 @dataclass
 class Finds:
     """What an island brings home from a round."""
@@ -117,7 +111,7 @@ def run_island(
                 _run_training(task, training, archive, settings, deadline, finds)
             except (ArithmeticError, np.linalg.LinAlgError):
                 continue  # a training that breaks down numerically is dropped; others go on
-            if time.time() > deadline or archive.best() < EXACT:
+            if time.monotonic() > deadline or archive.best() < EXACT:
                 break
     return finds
 
@@ -137,7 +131,7 @@ def _run_training(
         if found.candidate is not None and archive.add(found.candidate):
             finds.candidates.append(found.candidate)
             finds.kinds.append(kind)
-        if time.time() > deadline:
+        if time.monotonic() > deadline:
             return
     finds.done[kind] += 1
 

@@ -1,4 +1,4 @@
-"""The search: many trainings in parallel, a time limit, and one front per target.
+"""The fast trainer: many trainings in parallel, and one front per target.
 
 Work comes in rounds. In a round every island runs a fixed number of trainings from the same front;
 after it the islands' finds are merged in the order of the islands. So the same seed gives the same
@@ -10,21 +10,22 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ieql.selection import Candidate, Front
+from ieql.selection import Candidate
 from ieql.training.archive import Archive
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.island import KINDS, Finds, Settings, Training, constant, run_island
+from ieql.training.fast.island import KINDS, Finds, Settings, Training, run_island
 from ieql.training.fast.lines import lines
-from ieql.training.parallel import in_parallel
+from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import EXACT, Task
+from ieql.training.trainers import INTERRUPTED, Budget, State, Trainer
 
-__all__ = ["Budget", "Result", "first_result", "in_parallel", "search"]
+__all__ = ["FastState", "FastTrainer"]
 
 N_ISLANDS = 4
 """Fixed, so that the outcome does not depend on the number of processes."""
@@ -38,28 +39,14 @@ PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself, ..."""
 PATIENCE_AT_NOISE = 24
 """... and where the residuals of the best equation look like noise."""
-STARTING = 3.0
-"""Seconds that must be left for starting processes to pay."""
+TIME_IS_UP = "the time is up"
+IS_EXACT = "the equations are exact"
+IS_NOISE = "what is left looks like noise"
+NOTHING_BETTER = "nothing better was found for long"
+ENDED = (TIME_IS_UP, IS_EXACT, IS_NOISE, NOTHING_BETTER, INTERRUPTED)
+"""Reasons after which someone who goes on with a search wants it to look further."""
 Rounds = dict[tuple[int, int], list[Training]]
 """The trainings of a round, by (target, island)."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When to stop: seconds on the clock, and number of trainings per target."""
-
-    max_time: float | None
-    max_trainings: int | None
-    min_time: float | None = None
-    """Seconds before which the search does not end by itself, unless the equations are exact."""
-
-    def deadline(self, start: float) -> float:
-        """The moment (``time.time()``) at which the search must be over."""
-        return float("inf") if self.max_time is None else start + self.max_time
-
-    def earliest(self, start: float) -> float:
-        """The moment before which the search does not end by itself; never after the deadline."""
-        return min(start + (self.min_time or 0.0), self.deadline(start))
 
 
 @dataclass
@@ -103,121 +90,111 @@ class Progress:
         )
         return path, growth, law
 
+    @classmethod
+    def read(cls, form: Mapping[str, Any]) -> Progress:
+        """The progress that was written down as `form`."""
+        return cls(
+            score=float(form["score"]) if form["score"] is not None else float("inf"),
+            since=int(form["since"]),
+            done=_counts(form["done"]),
+            hits=_counts(form["hits"]),
+            at_noise=bool(form["at_noise"]),
+            exact=bool(form["exact"]),
+            patient=bool(form.get("patient")),
+        )
+
+
+def _counts(form: Mapping[str, Any]) -> Counter[str]:
+    return Counter({str(key): int(n) for key, n in form.items()})
+
 
 @dataclass
-class Result:
-    """What a search has found, also when it was interrupted."""
+class FastState(State):
+    """Where the fast search stands."""
 
-    archives: list[Archive]
-    n_trainings: int = 0
-    interrupted: bool = False
-    reason: str = ""
-    """Why the search stopped, as a sentence."""
-    largest: list[float] = field(default_factory=list)
-    """For each target the complexity of the most complex equation met."""
-    n_processes: int | None = 1
-    """In how many processes the last round ran, in joblib's way of counting."""
     progress: list[Progress] = field(default_factory=list)
     """How far each target has come."""
-    units: list[Counter[str]] = field(default_factory=list)
-    """For each target how often each unit occurs in all candidates."""
     number: int = 0
     """Trainings per target that were planned in the rounds that are over."""
-    finds: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """Models of the paper's sweep by (target, strength); empty for the fast search."""
 
-    @property
-    def fronts(self) -> list[Front]:
-        """The Pareto front of each target."""
-        return [archive.front for archive in self.archives]
+    def to_form(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers."""
+        form = super().to_form()
+        form["number"] = self.number
+        for target, progress in zip(form["targets"], self.progress, strict=True):
+            target["progress"] = vars(progress)
+        return form
 
 
-def search(
-    tasks: Sequence[Task],
-    budget: Budget,
-    *,
-    seed: int,
-    n_jobs: int | None,
-    start: float | None = None,
-    settings: Settings | None = None,
-    on_round: Callable[[Result], None] | None = None,
-    resumed: Result | None = None,
-) -> Result:
-    """Learn all targets.
+class FastTrainer(Trainer):
+    """Finds equations in seconds: dense networks cut down, equations grown, laws looked for.
 
     Parameters
     ----------
-    tasks : sequence of Task
-        One per target.
-    budget : Budget
-        Limits of time and trainings; before its `min_time` only exact equations and the number of
-        trainings end the search.
-    seed : int
-        Fixes everything but what the time limit cuts off.
-    n_jobs : int or None
-        Processes, in joblib's way of counting; joblib's backends (`joblib.parallel_config`) apply.
-    start : float, optional
-        When the clock started (``time.time()``); default: now.
-    settings : Settings, optional
-        Numbers of the trainer.
-    on_round : callable, optional
-        Called with the result so far after every round.
-    resumed : Result, optional
-        Where an earlier search stood; it is gone on with.
-
-    Returns
-    -------
-    Result
-        One front per target, in scaled coordinates.
+    numbers : Settings, optional
+        Numbers of the trainings; nothing in them is set per problem.
     """
-    start = time.time() if start is None else start
-    deadline, earliest = budget.deadline(start), budget.earliest(start)
-    settings = settings or Settings()
-    result = resumed or first_result(tasks)
-    try:
-        if resumed is not None and all(p.exact for p in result.progress):
-            result.reason = "the equations are exact"
-        while not result.reason:
-            rounds = _plan(result.number, result.progress, budget, seed)
-            if not rounds:
-                result.reason = f"all {budget.max_trainings} trainings are done"
+
+    name = "fast"
+    kernels = ("ieql.training.fast.law_kernel",)
+
+    def __init__(self, numbers: Settings | None = None) -> None:
+        self.numbers = numbers or Settings()
+
+    def first(self, tasks: Sequence[Task]) -> FastState:
+        """The mean predictors, and nothing done yet."""
+        state: FastState = FastState.start(tasks)
+        state.progress = [Progress() for _ in tasks]
+        return state
+
+    def step(self, state: FastState, budget: Budget) -> None:
+        """Run one round of trainings."""
+        tasks, deadline = state.tasks, budget.deadline
+        rounds = _plan(state.number, state.progress, budget)
+        number = state.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
+        known = [archive.shared() for archive in state.archives]
+        # Starting processes takes seconds; by then an easy equation is found in this one.
+        is_worth_it = state.n_processes != 1 or deadline - time.monotonic() > STARTING
+        state.n_processes = budget.n_jobs if is_worth_it and not _is_small(rounds) else 1
+        for part, is_last in _parts(rounds):
+            _run_round(state, part, known, self.numbers, deadline)
+            if all(a.best() < EXACT for a in state.archives):
                 break
-            number = result.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
-            known = [archive.shared() for archive in result.archives]
-            # Starting processes takes seconds; by then an easy equation is found in this one.
-            is_worth_it = result.n_processes != 1 or deadline - time.time() > STARTING
-            result.n_processes = n_jobs if is_worth_it and not _is_small(rounds) else 1
-            for part, is_last in _parts(rounds):
-                _run_round(tasks, part, known, result, settings, deadline)
-                if all(a.best() < EXACT for a in result.archives):
-                    break
-                if on_round is not None and not is_last:
-                    on_round(result)
-            for k, task in enumerate(tasks):
-                _measure(result.progress[k], task, result.archives[k], (seed, k, number))
-            result.number = number
-            result.reason = _reason_to_stop(result, deadline, earliest)
-            if on_round is not None:
-                on_round(result)
-    except KeyboardInterrupt:
-        result.interrupted = True
-        result.reason = "it was interrupted"
-    for task, archive in zip(tasks, result.archives, strict=True):
-        if len(archive) <= 1:  # no training came to an equation in the time there was
-            for candidate in lines(task):
-                archive.add(candidate)
-    return result
+            if not is_last:
+                budget.tell()
+        for k, task in enumerate(tasks):
+            _measure(state.progress[k], task, state.archives[k], (budget.seed, k, number))
+        state.number = number
 
+    def done(self, state: FastState, budget: Budget) -> str:
+        """Why the search is over: the limits are reached, or nothing more is to be expected."""
+        reason = _reason_to_stop(state, budget) if state.number else ""
+        if not reason and state.number >= (budget.max_trainings or math.inf):
+            reason = f"all {budget.max_trainings} trainings are done"
+        return reason
 
-def first_result(tasks: Sequence[Task]) -> Result:
-    """What is known before any training: the mean predictors, so that there is an equation."""
-    means = [constant(task) for task in tasks]
-    return Result(
-        [Archive([mean] if mean is not None else []) for mean in means],
-        largest=[0.0] * len(tasks),
-        progress=[Progress() for _ in tasks],
-        units=[Counter() for _ in tasks],
-    )
+    def last(self, state: FastState) -> None:
+        """Straight lines, if no training came to an equation in the time there was."""
+        for task, archive in zip(state.tasks, state.archives, strict=True):
+            if len(archive) <= 1:
+                for candidate in lines(task):
+                    archive.add(candidate)
+
+    def read(self, form: Any, tasks: Sequence[Task]) -> FastState:
+        """The search as it stood; one that had ended gets new patience, and all of it.
+
+        Who goes on with a search that had ended wants it to go on: what is left may look like noise
+        as it did before, so that alone does not end it again. One that was killed goes on as if it
+        had not been.
+        """
+        state: FastState = FastState.read(form, tasks)
+        state.number = int(form["number"])
+        state.progress = [Progress.read(target["progress"]) for target in form["targets"]]
+        if form.get("reason") in ENDED:
+            for progress in state.progress:
+                progress.since = progress.n_trainings
+                progress.patient = True
+        return state
 
 
 def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, ...]) -> None:
@@ -245,7 +222,7 @@ def _is_worse_outside(candidate: Candidate) -> bool:
     return candidate.rmse_extrapolation > 1.5 * candidate.rmse_validation
 
 
-def _plan(number: int, progress: Sequence[Progress], budget: Budget, seed: int) -> Rounds:
+def _plan(number: int, progress: Sequence[Progress], budget: Budget) -> Rounds:
     """The trainings of the next round, by (target, island); `number` are done per target."""
     per_island = min(LARGEST_ROUND, 1 + number // N_ISLANDS)
     last = number + per_island * N_ISLANDS
@@ -255,7 +232,7 @@ def _plan(number: int, progress: Sequence[Progress], budget: Budget, seed: int) 
     for k in range(number, last):
         for target, so_far in enumerate(progress):
             island = k % N_ISLANDS
-            training = Training(target, island, (seed, target, k), so_far.chances)
+            training = Training(target, island, (budget.seed, target, k), so_far.chances)
             rounds.setdefault((target, island), []).append(training)
     return rounds
 
@@ -275,46 +252,43 @@ def _parts(rounds: Rounds) -> list[tuple[Rounds, bool]]:
 
 
 def _run_round(
-    tasks: Sequence[Task],
+    state: FastState,
     rounds: Rounds,
     known: Sequence[tuple[Candidate, ...]],
-    result: Result,
-    settings: Settings,
+    numbers: Settings,
     deadline: float,
 ) -> None:
     jobs = (
-        (key, run_island, (tasks[key[0]], trainings, known[key[0]], settings, deadline))
+        (key, run_island, (state.tasks[key[0]], trainings, known[key[0]], numbers, deadline))
         for key, trainings in rounds.items()
     )
     finds: dict[tuple[int, int], Finds] = {}
     try:
-        for key, found in in_parallel(jobs, result.n_processes):
+        for key, found in in_parallel(jobs, state.n_processes):
             finds[key] = found
     finally:
         # Also what arrived before an interrupt is kept.
         for (target, _), found in sorted(finds.items()):
-            archive, progress = result.archives[target], result.progress[target]
             for candidate in found.candidates:
-                archive.add(candidate)
-                result.units[target].update(candidate.expression.unit_counts())
-            result.n_trainings += found.n_trainings
-            progress.done.update(found.done)
-            result.largest[target] = max(result.largest[target], found.largest)
+                state.add(target, candidate)
+            state.n_trainings += found.n_trainings
+            state.progress[target].done.update(found.done)
+            state.largest[target] = max(state.largest[target], found.largest)
         for (target, _), found in sorted(finds.items()):
-            front = {id(c) for c in result.archives[target].front}
+            front = {id(c) for c in state.archives[target].front}
             for candidate, kind in zip(found.candidates, found.kinds, strict=True):
-                result.progress[target].hits[kind] += id(candidate) in front
+                state.progress[target].hits[kind] += id(candidate) in front
 
 
-def _reason_to_stop(result: Result, deadline: float, earliest: float) -> str:
-    if time.time() >= deadline:
-        return "the time is up"
-    if all(p.exact for p in result.progress):
-        return "the equations are exact"
-    if time.time() < earliest or any(
-        not p.exact and p.n_trainings - p.since < p.patience for p in result.progress
+def _reason_to_stop(state: FastState, budget: Budget) -> str:
+    if time.monotonic() >= budget.deadline:
+        return TIME_IS_UP
+    if all(p.exact for p in state.progress):
+        return IS_EXACT
+    if time.monotonic() < budget.earliest or any(
+        not p.exact and p.n_trainings - p.since < p.patience for p in state.progress
     ):
         return ""
-    if all(p.at_noise or p.exact for p in result.progress):
-        return "what is left looks like noise"
-    return "nothing better was found for long"
+    if all(p.at_noise or p.exact for p in state.progress):
+        return IS_NOISE
+    return NOTHING_BETTER

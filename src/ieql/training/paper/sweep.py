@@ -1,4 +1,4 @@
-"""The paper's sweep: one model per regularisation strength λ, from one first phase, in parallel.
+"""The paper's trainer: a sweep of models, one per regularisation strength λ, in parallel.
 
 All models of a target share the first phase, which does not know λ. The strengths are taken in an
 order that covers their range early, so that a time limit leaves a coarser sweep, not half of one.
@@ -8,23 +8,25 @@ random starts; models are numbered on: of 40 strengths, model 41 is the second o
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ieql.equations.program import compile_kernels
 from ieql.selection import Candidate
-from ieql.training.fast.search import STARTING, Budget, Result, first_result
-from ieql.training.paper.trainer import Model, PaperSettings, Trainer
-from ieql.training.parallel import in_parallel, n_processes
+from ieql.training.archive import Archive
+from ieql.training.paper.network_training import Model, NetworkTraining
+from ieql.training.paper.settings import PaperSettings
+from ieql.training.parallel import STARTING, in_parallel, n_processes
 from ieql.training.task import Task
+from ieql.training.trainers import Budget, State, Trainer, mean_predictor
 
-__all__ = ["Find", "one_thread", "spread_order", "sweep"]
+__all__ = ["PaperTrainer", "SweepState", "SweptModel", "one_thread", "spread_order"]
 
+KERNELS = "ieql.training.paper.steps"
 SLOWER = 1.6
 """An epoch of the second phase takes at most this many times one of the first: it draws gates."""
 
@@ -42,7 +44,7 @@ class _Start:
 
 
 @dataclass(frozen=True)
-class Find:
+class SweptModel:
     """What became of one model of the sweep."""
 
     candidate: Candidate | None
@@ -57,79 +59,130 @@ def spread_order(n: int) -> list[int]:
     return list(dict.fromkeys([*order, *range(n)]))
 
 
-def sweep(
-    tasks: Sequence[Task],
-    budget: Budget,
-    settings: PaperSettings,
-    *,
-    seed: int,
-    n_jobs: int | None,
-    start: float | None = None,
-    on_round: Callable[[Result], None] | None = None,
-    resumed: Result | None = None,
-) -> Result:
-    """Train the models of all targets (appendix "Training").
+@dataclass
+class SweepState(State):
+    """Where the sweep stands."""
+
+    models: dict[tuple[int, int], SweptModel] = field(default_factory=dict)
+    """What became of each model, by (target, number)."""
+    sweep: int = 0
+    """Number of the sweep that goes on; without a least time there is one."""
+    starts: list[_Start] = field(default_factory=list)
+    """The first phases of the last sweep; they are trained again when a run goes on."""
+    starts_of: int = -1
+    """Number of the sweep that they belong to."""
+    has_stepped: bool = False
+    """Whether anything was done; what comes first has the whole time, the rest the least time."""
+
+    @property
+    def known(self) -> set[int]:
+        """Numbers of the models that are trained for every target."""
+        n = len(self.tasks)
+        return {i for _, i in self.models if all((k, i) in self.models for k in range(n))}
+
+    def take(self, target: int, number: int, model: SweptModel) -> None:
+        """Take in a trained model; the order of arrival does not matter."""
+        self.models[target, number] = model
+        self.n_trainings += 1
+        self.largest[target] = max(self.largest[target], model.complexity)
+        self.add(target, model.candidate)
+        mean = mean_predictor(self.tasks[target])
+        found = [m.candidate for key, m in sorted(self.models.items()) if key[0] == target]
+        self.archives[target] = Archive([c for c in (mean, *found) if c is not None])
+
+    def to_form(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers."""
+        form = super().to_form()
+        form["finds"] = [
+            {
+                "place": list(place),
+                "candidate": None if m.candidate is None else m.candidate.to_form(),
+                "complexity": m.complexity,
+                "diverged": m.diverged,
+            }
+            for place, m in sorted(self.models.items())
+        ]
+        return form
+
+
+class PaperTrainer(Trainer):
+    """Trains as the paper says (appendix "Training"): two phases, L0 gates, a sweep over λ.
+
+    With too little time fewer strengths are taken, at last fewer epochs; `max_trainings` limits the
+    number of models. Before the least time is up, strengths that were left out are trained, and
+    then all of them again from other random starts.
 
     Parameters
     ----------
-    tasks : sequence of Task
-        One per target.
-    budget : Budget
-        With too little time fewer strengths are taken, at last fewer epochs; `max_trainings`
-        limits the number of models. Before `min_time` is up, what strengths were left out are
-        trained, and then all of them again from other random starts.
-    settings : PaperSettings
+    numbers : PaperSettings
         Numbers of the method.
-    seed, n_jobs, start, on_round, resumed
-        As for `ieql.training.fast.search.search`; `on_round` is called after every model. Models
-        that were trained before are not trained again; the first phase is.
-
-    Returns
-    -------
-    Result
-        One front per target, in scaled coordinates.
     """
-    settings = settings.checked()
-    start = time.time() if start is None else start
-    if compile_kernels("ieql.training.paper.steps"):
-        start = time.time()
-    deadline, earliest = budget.deadline(start), budget.earliest(start)
-    if deadline - time.time() < STARTING:
-        n_jobs = 1
-    result = resumed or first_result(tasks)
-    result.n_processes = n_jobs
-    finds = result.finds
-    starts: list[_Start] = []
-    try:
-        known = {i for _, i in finds if all((k, i) in finds for k in range(len(tasks)))}
-        for number in itertools.count():  # of the sweep; without a least time there is one
-            first = number * settings.n_strengths
-            left = [first + i for i in spread_order(settings.n_strengths)]
-            left = [i for i in left if i not in known]
-            begin, until = (time.time(), earliest) if number else (start, deadline)
-            if left:  # else they were trained in an earlier part of the run
-                starts = _first_phases(tasks, settings, seed + number * NEXT, begin, until, n_jobs)
-            while left and not _is_spent(budget, known):
-                chosen, epochs = _plan(settings, budget, starts, n_jobs, until, left, len(known))
-                _train(tasks, settings, starts, chosen, epochs, seed, deadline, result, on_round)
-                known.update(chosen)
-                left = [i for i in left if i not in known]
-                until = earliest
-                if time.time() >= earliest:
-                    break
-            if time.time() >= earliest or _is_spent(budget, known):
-                break
-        result.reason = _reason(settings, len(known), finds, starts, deadline)
-    except KeyboardInterrupt:
-        result.interrupted = True
-        result.reason = "it was interrupted"
-    # Merged anew in the order of the strengths: the order of arrival must not matter.
-    result.archives = first_result(tasks).archives
-    for key in sorted(finds):
-        candidate = finds[key].candidate
-        if candidate is not None:
-            result.archives[key[0]].add(candidate)
-    return result
+
+    name = "paper"
+    kernels = (KERNELS,)
+
+    def __init__(self, numbers: PaperSettings) -> None:
+        self.numbers = numbers.checked()
+
+    @property
+    def settings(self) -> Any:
+        """All numbers of the method, by name."""
+        return asdict(self.numbers)
+
+    def first(self, tasks: Sequence[Task]) -> SweepState:
+        """No model trained yet."""
+        state: SweepState = SweepState.start(tasks)
+        return state
+
+    def step(self, state: SweepState, budget: Budget) -> None:
+        """Train the models that the time allows, or begin another sweep."""
+        numbers, deadline, earliest = self.numbers, budget.deadline, budget.earliest
+        n_jobs = budget.n_jobs if deadline - time.monotonic() >= STARTING else 1
+        state.n_processes = n_jobs
+        left = self._left(state)
+        until = earliest if state.has_stepped else deadline
+        if left and state.starts_of != state.sweep:
+            begin = budget.start if state.sweep == 0 else time.monotonic()
+            seed = budget.seed + state.sweep * NEXT
+            state.starts = _first_phases(state.tasks, numbers, seed, begin, until, n_jobs)
+            state.starts_of = state.sweep
+        if left:
+            chosen, epochs = _plan(numbers, budget, state, until, left)
+            _train(state, numbers, chosen, epochs, budget)
+            left = [i for i in left if i not in chosen]
+        state.has_stepped = True
+        if not left:
+            state.sweep += 1
+
+    def _left(self, state: SweepState) -> list[int]:
+        """Numbers of the models of this sweep that are not trained, in the order to train them."""
+        first, known = state.sweep * self.numbers.n_strengths, state.known
+        order = [first + i for i in spread_order(self.numbers.n_strengths)]
+        return [i for i in order if i not in known]
+
+    def done(self, state: SweepState, budget: Budget) -> str:
+        """Why the sweep is over: all models are trained, or the time is up."""
+        n = len(state.known)
+        is_spent = budget.max_trainings is not None and n >= budget.max_trainings
+        is_late = state.has_stepped and time.monotonic() >= budget.earliest
+        has_all = not state.has_stepped and not self._left(state) and not budget.min_time
+        if not (is_spent or is_late or has_all):
+            return ""
+        return _reason(self.numbers, n, state, budget.deadline)
+
+    def read(self, form: Any, tasks: Sequence[Task]) -> SweepState:
+        """The sweep as it stood: models that were trained are not trained again."""
+        state: SweepState = SweepState.read(form, tasks)
+        custom = {u.name: u for task in tasks for u in task.prior.custom}
+        state.models = {
+            (int(f["place"][0]), int(f["place"][1])): SweptModel(
+                None if f["candidate"] is None else Candidate.from_form(f["candidate"], custom),
+                float(f["complexity"]),
+                bool(f["diverged"]),
+            )
+            for f in form["finds"]
+        }
+        return state
 
 
 def _first_phases(
@@ -149,17 +202,17 @@ def _first_phases(
 
 
 def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float) -> _Start:
-    trainer = Trainer(task, settings)
+    trainer = NetworkTraining(task, settings)
     model = trainer.start(seed)
     with one_thread(), np.errstate(all="ignore"):
         if settings.first_epochs == 0:
             trial = model.copy()
-            began = time.time()
+            began = time.monotonic()
             trainer.train(trial, 1, settings.strengths[0], seed, float("inf"))
-            return _Start(model, time.time() - began)
-        began = time.time()
+            return _Start(model, time.monotonic() - began)
+        began = time.monotonic()
         trainer.train(model, settings.first_epochs, None, seed, deadline)
-        seconds = (time.time() - began) / max(model.epoch, 1)
+        seconds = (time.monotonic() - began) / max(model.epoch, 1)
     return _Start(model if model.is_finite else None, seconds)
 
 
@@ -168,25 +221,20 @@ def one_thread() -> Any:
     from threadpoolctl import threadpool_limits
 
     # Only libraries that are loaded can be limited.
-    compile_kernels("ieql.training.paper.steps")
+    compile_kernels(KERNELS)
     return threadpool_limits(limits=1)
 
 
 def _plan(
-    settings: PaperSettings,
-    budget: Budget,
-    starts: Sequence[_Start],
-    n_jobs: int | None,
-    deadline: float,
-    order: list[int],
-    n_known: int,
+    settings: PaperSettings, budget: Budget, state: SweepState, until: float, order: list[int]
 ) -> tuple[list[int], int]:
     """Which models are trained, and for how many epochs: what the time allows."""
-    epochs, workers = settings.epochs, n_processes(n_jobs)
+    epochs, workers = settings.epochs, n_processes(state.n_processes)
+    starts = state.starts
     if budget.max_trainings is not None:
-        order = order[: max(budget.max_trainings - n_known, 0)]
-    if np.isfinite(deadline):
-        left = max(deadline - time.time(), 0.0)
+        order = order[: max(budget.max_trainings - len(state.known), 0)]
+    if np.isfinite(until):
+        left = max(until - time.monotonic(), 0.0)
         each = SLOWER * max(s.seconds for s in starts)
         models = int(left * workers / (each * epochs * len(starts)))
         least = max(1, workers // len(starts))
@@ -197,29 +245,27 @@ def _plan(
 
 
 def _train(
-    tasks: Sequence[Task],
+    state: SweepState,
     settings: PaperSettings,
-    starts: Sequence[_Start],
     chosen: Sequence[int],
     epochs: int,
-    seed: int,
-    deadline: float,
-    result: Result,
-    on_round: Callable[[Result], None] | None,
+    budget: Budget,
 ) -> None:
-    """Train models of these numbers for all targets, and add them to the result as they come."""
+    """Train models of these numbers for all targets, and take them in as they come."""
+    deadline, seed = budget.deadline, budget.seed
+    starts = state.starts
+    for k, start in enumerate(starts):
+        if start.model is None:  # there is nothing to go on from
+            state.models |= {(k, i): SweptModel(None, diverged=True) for i in chosen}
     jobs = (
         ((k, i), _second_phase, (task, settings, starts[k].model, i, epochs, seed, deadline))
         for i in chosen
-        for k, task in enumerate(tasks)
-        if starts[k].model is not None and (k, i) not in result.finds
+        for k, task in enumerate(state.tasks)
+        if (k, i) not in state.models
     )
-    for key, find in in_parallel(jobs, result.n_processes):
-        result.finds[key] = find
-        result.number += 1
-        _merge(result, key[0], find)
-        if on_round is not None:
-            on_round(result)
+    for (target, number), model in in_parallel(jobs, state.n_processes):
+        state.take(target, number, model)
+        budget.tell()
 
 
 def _second_phase(
@@ -230,46 +276,27 @@ def _second_phase(
     epochs: int,
     seed: int,
     deadline: float,
-) -> Find:
-    trainer = Trainer(task, settings)
+) -> SweptModel:
+    trainer = NetworkTraining(task, settings)
     model = model.copy()
     strength = settings.strengths[number % settings.n_strengths]
     with one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
-            return Find(None, diverged=True)
+            return SweptModel(None, diverged=True)
         equation = trainer.equation(model)
-        return Find(task.candidate(equation), equation.complexity(task.prior))
+        return SweptModel(task.candidate(equation), equation.complexity(task.prior))
 
 
-def _merge(result: Result, target: int, find: Find) -> None:
-    result.n_trainings += 1
-    result.progress[target].done["sweep"] += 1
-    result.largest[target] = max(result.largest[target], find.complexity)
-    if find.candidate is not None:
-        result.archives[target].add(find.candidate)
-        result.units[target].update(find.candidate.expression.unit_counts())
-
-
-def _reason(
-    settings: PaperSettings,
-    n_models: int,
-    finds: dict[tuple[int, int], Find],
-    starts: Sequence[_Start],
-    deadline: float,
-) -> str:
-    if starts and all(s.model is None for s in starts):
+def _reason(settings: PaperSettings, n_models: int, state: SweepState, deadline: float) -> str:
+    if state.starts and all(s.model is None for s in state.starts):
         return "the first phase diverged: lower the learning rate"
-    diverged = sum(f.diverged for f in finds.values())
+    diverged = sum(m.diverged for m in state.models.values())
     tail = f"; {diverged} diverged" if diverged else ""
     if n_models < settings.n_strengths or (
-        n_models == settings.n_strengths and time.time() > deadline
+        n_models == settings.n_strengths and time.monotonic() > deadline
     ):
         return f"{n_models} of {settings.n_strengths} models of the sweep were trained{tail}"
     more = n_models - settings.n_strengths
     again = f", and {more} from other random starts," if more else ""
     return f"all {settings.n_strengths} models of the sweep{again} are trained{tail}"
-
-
-def _is_spent(budget: Budget, known: set[int]) -> bool:
-    return budget.max_trainings is not None and len(known) >= budget.max_trainings

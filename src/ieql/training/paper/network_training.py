@@ -8,8 +8,7 @@ visits points of the declared domain. A model is a pure function of (task, setti
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,114 +16,14 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.equations.extract import extract
-from ieql.errors import IeqlError, nearest
 from ieql.network import Network
 from ieql.training.paper import gates, objective
+from ieql.training.paper.settings import PaperSettings
 from ieql.training.task import Task
 
-__all__ = ["Model", "PaperSettings", "Trainer"]
+__all__ = ["Model", "NetworkTraining"]
 
 Array32 = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class PaperSettings:
-    """Numbers of the paper's training; `published` and `short` are ready-made ones."""
-
-    layers: int = 4
-    copies: int = 4
-    first_epochs: int = 2000
-    """T1: epochs of the first phase; 0 skips it, as the paper does for the ambiguous data."""
-    epochs: int = 10_000
-    """T2: epochs of the second phase."""
-    n_strengths: int = 78
-    exponents: tuple[float, float] = (-5.0, 0.0)
-    """λ = 10^k with k from the first to the second in equal steps."""
-    batch: int = 100
-    """The paper does not say; its authors used 20 elsewhere."""
-    rate: float = 1e-3
-    beta1: float = 0.4
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    delta: float = 1.0
-    """Penalty strength δ."""
-    bound: float = 10.0
-    """Bound B of the output, in units of its spread."""
-    penalty_points: int = 100
-
-    @classmethod
-    def published(cls) -> PaperSettings:
-        """As the paper says: about six thousand weights, 12,000 epochs, 78 strengths; hours."""
-        return cls()
-
-    @classmethod
-    def short(cls) -> PaperSettings:
-        """A reduction for a laptop: a smaller network, fewer and larger steps, 12 strengths."""
-        return cls(
-            layers=2,
-            copies=2,
-            first_epochs=100,
-            epochs=400,
-            n_strengths=12,
-            exponents=(-4.0, -1.0),
-            rate=4e-3,
-        )
-
-    @classmethod
-    def of(cls, trainer: str | Mapping[str, Any] | PaperSettings) -> PaperSettings:
-        """The settings behind the name of a trainer, or made of a mapping, checked."""
-        if isinstance(trainer, PaperSettings):
-            return trainer.checked()
-        presets = {"paper": cls.short, "published": cls.published}
-        if isinstance(trainer, str):
-            if trainer in presets:
-                return presets[trainer]()
-            known = ("fast", *presets)
-            raise IeqlError(
-                f"There is no trainer {trainer!r}; known are {', '.join(known)}."
-                f"{nearest(trainer, known)}"
-            )
-        if not isinstance(trainer, Mapping):
-            raise IeqlError(f"trainer must be a name or settings, not {trainer!r}.")
-        names = [f.name for f in fields(cls)]
-        for name in trainer:
-            if name not in names:
-                raise IeqlError(
-                    f"There is no setting {name!r} of the paper's trainer; there are "
-                    f"{', '.join(names)}.{nearest(str(name), names)}"
-                )
-        values = dict(trainer)
-        if isinstance(values.get("exponents"), list):
-            values["exponents"] = tuple(values["exponents"])  # as JSON gives it
-        return cls(**values).checked()
-
-    @property
-    def strengths(self) -> tuple[float, ...]:
-        """The regularisation strengths λ of the sweep, from weak to strong."""
-        return tuple((10.0 ** np.linspace(*self.exponents, self.n_strengths)).tolist())
-
-    def checked(self) -> PaperSettings:
-        """These settings, or a sentence that says which of them makes no sense."""
-        least = {
-            "layers": 1, "copies": 1, "epochs": 1, "n_strengths": 1, "batch": 1,
-            "first_epochs": 0, "penalty_points": 0,
-        }  # fmt: skip
-        for name, smallest in least.items():
-            value: Any = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < smallest:
-                raise IeqlError(f"{name} must be a whole number from {smallest} on, not {value!r}.")
-        for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
-                raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
-        low_high: Any = self.exponents
-        if (
-            not isinstance(low_high, tuple)
-            or len(low_high) != 2
-            or not all(isinstance(k, int | float) and abs(k) < 300 for k in low_high)
-        ):
-            raise IeqlError(f"exponents must be two numbers, not {low_high!r}.")
-        return self
 
 
 @dataclass
@@ -154,7 +53,7 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
-class Trainer:
+class NetworkTraining:
     """Trains models on one task; everything that is the same for all of them."""
 
     task: Task
@@ -239,7 +138,7 @@ class Trainer:
         """
         run = self._numpy_epoch if self._has_custom_units else self._compiled_epoch()
         for _ in range(epochs):
-            if time.time() > deadline:
+            if time.monotonic() > deadline:
                 return False
             run(model, strength, seed * 1_000_003 + model.epoch, l1)
             model.epoch += 1

@@ -1,7 +1,8 @@
-"""`model.plot_…()` and `model.report()`: what a fitted model can show of itself.
+"""`model.plot_…()` and `model.report()`: what the estimator can show of what it found.
 
-A mixin in the manner of scikit-learn's own, so that the regressor's file is about learning. It uses
-the fitted attributes of `IEQLRegressor` and, where there is one, the evidence of the fit.
+A part of the scikit-learn door: a mixin in the manner of scikit-learn's own, so that the
+regressor's file is about learning. It uses the fitted model and, where there is one, the evidence
+of the fit.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ieql.data.table import check_table
-from ieql.doubts import HELD_OUT
+from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, nearest
-from ieql.prior import Prior
+from ieql.files import save_text
+from ieql.model import FittedModel
 from ieql.report.evidence import Evidence
 from ieql.report.findings import Findings
 from ieql.report.views import Comparison, compare, slice_through
@@ -26,25 +28,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["ReportMethods"]
+__all__ = ["PlotMethods"]
 
 Array = NDArray[np.float64]
-LISTED = (
-    "trainer",
-    "layers",
-    "copies",
-    "output_bound",
-    "validation_fraction",
-    "loss",
-    "max_time",
-    "min_time",
-    "max_trainings",
-    "n_jobs",
-)
-"""Parameters of the model that the report lists."""
 
 
-class ReportMethods:
+class PlotMethods:
     """Figures (Matplotlib axes in, axes out) and the report of a fitted model.
 
     Figures of data use the sample that `fit` kept; a model from a file has none, so hand it `X` and
@@ -52,6 +41,7 @@ class ReportMethods:
     the output. Without `ax` a new figure is made.
     """
 
+    fitted_: FittedModel
     evidence_: Evidence
 
     def plot_pareto(self, *, output: int = 0, ax: Axes | None = None) -> Axes:
@@ -60,7 +50,12 @@ class ReportMethods:
 
         findings = self._findings()
         k = self._checked_output(output)
-        return draw_pareto(_axes(ax), findings.fronts[k], findings.selected[k], findings.targets[k])
+        return draw_pareto(
+            _axes(ax),
+            findings.model.fronts[k],
+            findings.model.selected[k],
+            findings.model.targets[k],
+        )
 
     def plot_parity(
         self,
@@ -75,7 +70,7 @@ class ReportMethods:
         from ieql.report.figures import draw_parity
 
         comparison = self._comparison(X, y, index, output)
-        return draw_parity(_axes(ax), comparison, self._findings().targets[output])
+        return draw_parity(_axes(ax), comparison, self._findings().model.targets[output])
 
     def plot_residuals(
         self,
@@ -91,7 +86,7 @@ class ReportMethods:
         from ieql.report.figures import draw_histogram, draw_residuals
 
         comparison = self._comparison(X, y, index, output)
-        target = self._findings().targets[output]
+        target = self._findings().model.targets[output]
         if over is None:
             return draw_histogram(_axes(ax), comparison, target)
         return draw_residuals(_axes(ax), comparison, self._column(over), over, target)
@@ -113,16 +108,20 @@ class ReportMethods:
         from ieql.report.figures import draw_slice
 
         findings = self._findings()
-        expression = self.expression(index, self._checked_output(output))  # type: ignore[attr-defined]
+        expression = self._expression(index, self._checked_output(output))
         centre, ranges = self._centre(X)
-        names = findings.names if over is None else (over,)
+        names = findings.model.names if over is None else (over,)
         columns = [self._column(name) for name in names]
         axes = _many_axes(ax, len(names)) if over is None else [_axes(ax)]
         for one, column, name in zip(axes, columns, names, strict=True):
             cut = slice_through(
-                expression, column, centre, ranges[column], findings.domain[findings.names[column]]
+                expression,
+                column,
+                centre,
+                ranges[column],
+                findings.model.domain[findings.model.names[column]],
             )
-            draw_slice(one, cut, name, findings.targets[output])
+            draw_slice(one, cut, name, findings.model.targets[output])
         return axes[0] if over is not None else np.array(axes, dtype=object)
 
     def plot_network(
@@ -135,11 +134,11 @@ class ReportMethods:
         findings = self._findings()
         X = None if findings.evidence is None else findings.evidence.X
         if output is None and index is None:
-            shown, targets = findings.selected_expression(), findings.targets
+            shown, targets = findings.selected_expression(), findings.model.targets
         else:
             k = self._checked_output(output or 0)
-            shown, targets = self.expression(index, k), (findings.targets[k],)  # type: ignore[attr-defined]
-        return draw_network(_axes(ax, (8.0, 5.0)), diagram(shown, targets, findings.prior, X))
+            shown, targets = self._expression(index, k), (findings.model.targets[k],)
+        return draw_network(_axes(ax, (8.0, 5.0)), diagram(shown, targets, findings.model.prior, X))
 
     def plot_units(self, *, ax: Axes | None = None) -> Axes:
         """Relative frequency of each unit over all candidates, with the units' costs."""
@@ -152,7 +151,7 @@ class ReportMethods:
                 "This model was loaded without the evidence of its fit, so the units of its "
                 "candidates are not known; fit again, or use 'ieql report' on its run folder."
             )
-        return draw_units(_axes(ax), evidence, findings.prior)
+        return draw_units(_axes(ax), evidence, findings.model.prior)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report: one HTML file that needs no network and no other file.
@@ -160,69 +159,47 @@ class ReportMethods:
         Parameters
         ----------
         path : path
-            Where to; an existing file is replaced.
+            Where to; an existing file is replaced, by the whole report or not at all.
 
         Returns
         -------
         Path
             The file that was written.
         """
-        text = self.report_html()
-        try:
-            Path(path).write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise IeqlError(
-                f"Cannot write the report {str(path)!r}: {error.strerror or error}."
-            ) from error
-        return Path(path)
+        return save_text(path, self.report_html(), "the report ")
 
     def report_html(self) -> str:
         """The report as HTML text, to be shown or stored elsewhere."""
         from ieql.report.page import page
 
-        return page(self._findings())
+        findings = self._findings()
+        return page(findings.model, findings.evidence)
 
     # --- what the figures are made of ------------------------------------------------------------
 
     def _findings(self) -> Findings:
-        check_is_fitted(self, "fronts_")
-        model: Any = self
-        return Findings(
-            names=tuple(model.feature_names_),
-            targets=tuple(model.target_names_),
-            fronts=tuple(tuple(front) for front in model.fronts_),
-            selected=tuple(model.selected_),
-            criterion=model.criterion_,
-            prior=Prior.of(model.prior),
-            domain={name: (float(a), float(b)) for name, (a, b) in model.domain_.items()},
-            domain_is_declared=model.domain is not None,
-            settings={name: getattr(model, name) for name in LISTED},
-            n_trainings=model.n_trainings_,
-            stop_reason=model.stop_reason_,
-            interrupted=model.interrupted_,
-            evidence=getattr(model, "evidence_", None),
-            finished=getattr(model, "finished_", True),
-            validation=getattr(model, "validation_", HELD_OUT),
-            outliers=tuple(tuple(rows) for rows in getattr(model, "outliers_", [])),
-            n_data_rows=getattr(model, "_n_data_rows", 0),
-            disagreements=tuple(model._disagreement(k) for k in range(len(model.fronts_))),
-        )
+        check_is_fitted(self, "fitted_")
+        return Findings(self.fitted_, getattr(self, "evidence_", None))
+
+    def _expression(self, index: int | None, output: int) -> Expression:
+        """The selected equation, or row `index` of the front, of one output."""
+        return self.fitted_.candidate(index, output).expression
 
     def _checked_output(self, output: int) -> int:
-        n = len(self._findings().targets)
+        n = len(self._findings().model.targets)
         if not isinstance(output, int | np.integer) or not 0 <= output < n:
             raise IeqlError(f"There is no output {output!r}; there are the outputs 0 to {n - 1}.")
         return int(output)
 
     def _column(self, name: str) -> int:
-        names = self._findings().names
+        names = self._findings().model.names
         if name not in names:
             raise IeqlError(f"There is no input {name!r}.{nearest(str(name), names)}")
         return names.index(name)
 
     def _comparison(self, X: Any, y: Any, index: int | None, output: int) -> Comparison:
         k = self._checked_output(output)
-        expression = self.expression(index, k)  # type: ignore[attr-defined]
+        expression = self._expression(index, k)
         if (X is None) != (y is None):
             raise IeqlError("Give X and y together, or neither.")
         if X is None:
@@ -237,7 +214,7 @@ class ReportMethods:
         table = self._table(X)
         targets = check_array(y, ensure_2d=False, dtype=np.float64)
         targets = targets.reshape(len(targets), -1)
-        n = len(self._findings().targets)
+        n = len(self._findings().model.targets)
         if targets.shape != (len(table), n):
             raise IeqlError(
                 f"y has the shape {targets.shape}; {len(table)} rows and {n} column(s) are needed."

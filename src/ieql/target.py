@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,10 @@ from ieql.data.table import constant_columns
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.refit import cross_fitted
 from ieql.errors import IeqlError
+from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.selection import CHOICES, Candidate, select
 from ieql.training.task import Task
-
-if TYPE_CHECKING:
-    from ieql.regressor import IEQLRegressor
 
 __all__ = ["Target", "prepare", "reconsidered"]
 
@@ -150,34 +147,28 @@ class Target:
 
 
 def prepare(
-    model: IEQLRegressor,
-    data: Dataset,
-    prior: Prior,
-    extra: tuple[Array, Array] | None,
-    seed: int,
+    options: FitOptions, data: Dataset, outside: tuple[Array, Array] | None, seed: int
 ) -> list[Target]:
     """Split and scale a data set: one target per output, with the task that trainings see.
 
     Parameters
     ----------
-    model : IEQLRegressor
-        Its parameters say the share of validation rows, the bound and the size of the network.
+    options : FitOptions
+        Say the share of validation rows, the bound, the size of the network, and the knowledge.
     data : Dataset
         All rows, with the declared domain.
-    prior : Prior
-        Expert knowledge.
-    extra : (X, y) or None
+    outside : (X, y) or None
         Labelled points outside the data.
     seed : int
         Fixes the split and the points of the domain; see `seed_of`.
     """
-    train, validation = data.split(model.validation_fraction, seed)
+    train, validation = data.split(options.validation_fraction, seed)
     # Scales without shifts: see `Task`.
     inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
     points = _domain_points(data, seed)
-    rules = _without_constants(prior, data)
+    rules = _without_constants(Prior.of(options.prior), data)
     return [
-        _target(model, k, train, validation, extra, inputs, points, rules)
+        _target(options, k, train, validation, outside, inputs, points, rules)
         for k in range(data.y.shape[1])
     ]
 
@@ -198,11 +189,11 @@ def _domain_points(data: Dataset, seed: int) -> Array:
 
 
 def _target(
-    model: IEQLRegressor,
+    options: FitOptions,
     k: int,
     train: Dataset,
     validation: Dataset,
-    extra: tuple[Array, Array] | None,
+    outside: tuple[Array, Array] | None,
     inputs: Scaling,
     points: Array,
     prior: Prior,
@@ -211,14 +202,16 @@ def _target(
     checks = own
     if validation is not train:
         checks = _sample(validation.X, validation.y[:, k], validation.weight)
-    outside = None if extra is None else _sample(extra[0], extra[1][:, k], np.ones(len(extra[0])))
+    beyond = None
+    if outside is not None:
+        beyond = _sample(outside[0], outside[1][:, k], np.ones(len(outside[0])))
     aside = np.zeros(len(_all_rows(own, checks)), dtype=bool)
-    if model.loss == "auto":
+    if options.loss == "auto":
         aside = _set_aside(own, checks)
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
-    bound, mean = model.output_bound, float(zscore.offset.item())
+    bound, mean = options.output_bound, float(zscore.offset.item())
     if bound is not None and abs(mean) >= bound:
         raise IeqlError(
             f"output_bound is {bound:g}, but the mean of {train.target_names[k]!r} is {mean:g}: "
@@ -236,14 +229,14 @@ def _target(
         domain=np.ascontiguousarray(
             inputs.transform(points.T[: DOMAIN_POINTS + min(1024, 2 ** len(points))]).T
         ),
-        extrapolation=None if outside is None else _scaled(outside, inputs, scaling),
-        layers=model.layers if model.layers is not None else prior.layers,
-        copies=model.copies if model.copies is not None else prior.copies,
+        extrapolation=None if beyond is None else _scaled(beyond, inputs, scaling),
+        layers=options.layers if options.layers is not None else prior.layers,
+        copies=options.copies if options.copies is not None else prior.copies,
         bounds=None
         if bound is None
         else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
     )
-    return Target(own, checks, outside, points, inputs, scaling, task, aside)
+    return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 
 
 def _all_rows(train: Sample, validation: Sample) -> Sample:

@@ -12,7 +12,8 @@ from ieql.errors import IeqlError
 from ieql.network import Network
 from ieql.prior import Prior
 from ieql.training.paper import gates, objective
-from ieql.training.paper.trainer import Model, PaperSettings, Trainer
+from ieql.training.paper.network_training import Model, NetworkTraining
+from ieql.training.paper.settings import PaperSettings
 from tasks import make_task
 
 FOREVER = float("inf")
@@ -20,7 +21,7 @@ SMALL = PaperSettings(layers=2, copies=1, first_epochs=5, epochs=10, n_strengths
 
 
 def trainer(formula="x*y + 0.5*x", prior=None, settings=SMALL, **options):
-    return Trainer(make_task(formula, prior or "plain", **options), settings)
+    return NetworkTraining(make_task(formula, prior or "plain", **options), settings)
 
 
 def test_published_is_what_the_paper_says():
@@ -102,7 +103,7 @@ def other_network():
     exists = network.allowed.copy()
     exists[network.layer_rows[1], 1:3] = False
     exists[network.layer_rows[2], :6] = False
-    return Trainer(task, SMALL, (network, exists), relaxes=False)
+    return NetworkTraining(task, SMALL, (network, exists), relaxes=False)
 
 
 def test_only_weights_that_exist_are_trained():
@@ -233,8 +234,8 @@ def test_a_training_is_fixed_by_its_seed():
 
 def test_the_deadline_and_divergence_stop_a_training():
     t = trainer()
-    assert not t.train(t.start(0), 1000, None, 0, time.time() - 1)
-    wild = Trainer(t.task, replace(SMALL, rate=1e30))
+    assert not t.train(t.start(0), 1000, None, 0, time.monotonic() - 1)
+    wild = NetworkTraining(t.task, replace(SMALL, rate=1e30))
     model: Model = wild.start(0)
     assert not wild.train(model, 50, None, 0, FOREVER)
     assert not (model.is_finite and np.isfinite(model.losses[0]))

@@ -1,0 +1,500 @@
+"""A fitted model as a value: what a fit was asked and what it found, and its JSON.
+
+`FittedModel` is what a trainer's result becomes, what is saved, loaded, reported and exported. It
+never changes: another selection is another `FittedModel`. The estimator holds one and delegates.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.dataset import Domain
+from ieql.data.table import HALVES
+from ieql.doubts import (
+    CROSS_FITTING,
+    HELD_OUT,
+    VALIDATIONS,
+    caution,
+    disagreement_sentence,
+    outlier_sentence,
+)
+from ieql.equations.expression import Expression
+from ieql.errors import DisagreementWarning, IeqlError, OutlierWarning
+from ieql.files import MAX_NAME, read_json
+from ieql.options import FitOptions, from_stored, stored
+from ieql.prior import Prior
+from ieql.selection import CRITERIA, Candidate, select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FittedModel", "read_model", "versions"]
+
+Array = NDArray[np.float64]
+FORMAT = 1
+"""Version of the form; a file of another version is refused."""
+KIND = "ieql model"
+MAX_WRITTEN = 50_000_000
+"""Characters of all equations of a model with all their parts, about."""
+NEGLIGIBLE = 1e-6
+"""Part of the mean predictor's error below which errors need not agree: they are rounding."""
+ROUNDING = 1e-9
+"""Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
+OVER_THE_RANGE = 0.5
+"""The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
+VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
+"""Packages that can change a result."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Everything that a fit found, and what it was asked.
+
+    Attributes
+    ----------
+    options : FitOptions
+        What the fit was asked, with the prior as it was then.
+    names, targets : tuple of str
+        Inputs and outputs.
+    fronts : tuple of tuples of Candidate
+        One front per output, the simplest equation first.
+    selected : tuple of int
+        Place of the selected equation in each front.
+    criterion : str
+        What selected it.
+    domain : mapping of str to (low, high)
+        Where the equations must be safe, ...
+    declared : tuple of str
+        ... and the inputs for which the user said so; the others have the range of the data.
+    mean_errors : tuple of mappings
+        Per output the errors of the mean predictor, at which the criteria clip.
+    largest_complexities : tuple of float
+        Per output the complexity of the most complex equation met.
+    n_rows : (int, int)
+        Number of rows that fitted the constants, and of those kept back.
+    n_data_rows : int
+        Number of rows of the user's table.
+    validation : str
+        How the validation errors were had, see `ieql.doubts.VALIDATIONS`.
+    outliers : tuple of tuples of int
+        Per output the rows of the user's table, from 0 on, that were left out of its fit.
+    n_trainings, stop_reason, interrupted
+        How the search ended.
+    finished : bool
+        Whether the equations were finished; not if the run was cut short or still goes on.
+    unit_counts : tuple of mappings
+        Per output how often each unit occurs in all candidates; empty in files of old.
+    is_named : bool
+        Whether the user's table had names.
+    one_output : bool
+        Whether the targets were one column, and predictions are one.
+    versions : mapping
+        Of Python and the packages that can change a result.
+    """
+
+    options: FitOptions
+    names: tuple[str, ...]
+    targets: tuple[str, ...]
+    fronts: tuple[tuple[Candidate, ...], ...]
+    selected: tuple[int, ...]
+    criterion: str
+    domain: Mapping[str, tuple[float, float]]
+    declared: tuple[str, ...]
+    mean_errors: tuple[Mapping[str, float], ...]
+    largest_complexities: tuple[float, ...]
+    n_rows: tuple[int, int]
+    n_data_rows: int
+    validation: str
+    outliers: tuple[tuple[int, ...], ...]
+    n_trainings: int
+    stop_reason: str
+    interrupted: bool
+    finished: bool = True
+    unit_counts: tuple[Mapping[str, int], ...] = ()
+    is_named: bool = False
+    one_output: bool = True
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def prior(self) -> Prior:
+        """The expert knowledge as it was at the fit."""
+        return Prior.of(self.options.prior)
+
+    @cached_property
+    def box(self) -> Domain:
+        """The domain, for those who reckon with it."""
+        return Domain.from_dict({name: list(pair) for name, pair in self.domain.items()})
+
+    # --- the front -----------------------------------------------------------------------------
+
+    def selected_by(
+        self,
+        criterion: str,
+        fronts: Sequence[Sequence[Candidate]] | None = None,
+        mean_errors: Sequence[Mapping[str, float]] | None = None,
+    ) -> FittedModel:
+        """The same model with the equations that a criterion selects, perhaps on other fronts."""
+        fronts = self.fronts if fronts is None else fronts
+        errors = self.mean_errors if mean_errors is None else mean_errors
+        return replace(
+            self,
+            fronts=tuple(map(tuple, fronts)),
+            mean_errors=tuple(errors),
+            selected=chosen(fronts, criterion, errors, self.largest_complexities, self.n_rows),
+            criterion=criterion,
+        )
+
+    def with_extrapolation(self, criterion: str, X: Array, y: Array) -> FittedModel:
+        """The same model, selected with these labelled points outside the data."""
+        fronts = [
+            [_measured_outside(c, X, y[:, k]) for c in front] for k, front in enumerate(self.fronts)
+        ]
+        errors = [
+            {**error, "extrapolation": _rmse(error["mean"], y[:, k])}
+            for k, error in enumerate(self.mean_errors)
+        ]
+        return self.selected_by(criterion, fronts, errors)
+
+    def equations(self, precise: bool = False) -> pd.DataFrame:
+        """The front as a table, simplest first; errors are in the unit of y."""
+        import pandas as pd
+
+        rows = []
+        for k, front in enumerate(self.fronts):
+            for i, c in enumerate(front):
+                row: dict[str, Any] = {} if len(self.fronts) == 1 else {"output": self.targets[k]}
+                row |= {
+                    "equation": c.equation(precise).text(),
+                    "complexity": c.complexity,
+                    "n_parameters": c.n_parameters,
+                    "n_constants": c.n_constants,
+                    "rmse_train": c.rmse_train,
+                    "rmse_validation": c.rmse_validation,
+                    "rmse_extrapolation": c.rmse_extrapolation,
+                    "proved": c.proved,
+                    "selected": i == self.selected[k],
+                }
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    def candidate(self, index: int | None = None, output: int = 0) -> Candidate:
+        """The selected equation, or row `index` of the front, of one output."""
+        front = self.fronts[output]
+        k = self.selected[output] if index is None else index
+        if not isinstance(k, (int, np.integer)) or not 0 <= k < len(front):
+            raise IeqlError(
+                f"There is no equation {k!r}; the front has the rows 0 to {len(front) - 1}."
+            )
+        return front[k]
+
+    def rows_of(self, index: int | None) -> list[int | None]:
+        """Row within each output's front; `index` counts the rows of `equations`."""
+        if index is None or len(self.fronts) == 1:
+            return [index] * len(self.fronts)
+        start = 0
+        for k, front in enumerate(self.fronts):
+            if isinstance(index, (int, np.integer)) and start <= index < start + len(front):
+                return [int(index) - start if j == k else None for j in range(len(self.fronts))]
+            start += len(front)
+        raise IeqlError(f"There is no equation {index!r}; the rows are 0 to {start - 1}.")
+
+    def expressions(self, index: int | None = None, precise: bool = False) -> list[Expression]:
+        """The equation of each output, in the rows that `index` of `equations` means."""
+        rows = enumerate(self.rows_of(index))
+        return [self.candidate(row, k).equation(precise) for k, row in rows]
+
+    def predict(self, table: Array, index: int | None = None, precise: bool = False) -> Array:
+        """Values of the selected equations, or of row `index`; NaN where one is undefined."""
+        columns = [e.evaluate(table)[:, 0] for e in self.expressions(index, precise)]
+        return columns[0] if self.one_output else np.column_stack(columns)
+
+    def outside(self, table: Array) -> NDArray[np.bool_]:
+        """Which cells of a table lie outside the domain.
+
+        For inputs with a declared domain that is anywhere outside of it; for the others, outside
+        the range of the data by more than half its width.
+        """
+        margin = [ROUNDING if name in self.declared else OVER_THE_RANGE for name in self.names]
+        return self.box.outside(table, np.array(margin))
+
+    # --- what is to be said of it ----------------------------------------------------------------
+
+    def doubts(self) -> list[tuple[type[Warning], str]]:
+        """What is to be said of each output before it is trusted, one sentence each."""
+        found: list[tuple[type[Warning], str]] = []
+        for k, rows in enumerate(self.outliers):
+            if rows:
+                sentence = outlier_sentence(rows, self.n_data_rows, self._name(k))
+                found.append((OutlierWarning, sentence))
+            disagreement = self.disagreement(k)
+            if disagreement is not None:
+                found.append((DisagreementWarning, disagreement))
+        return found
+
+    def disagreement(self, output: int) -> str | None:
+        """What is to be said of the errors of an output's selected equation, if anything."""
+        candidate = self.candidate(None, output)
+        n_train, n_validation = self.n_rows
+        return disagreement_sentence(
+            candidate.rmse_train,
+            candidate.rmse_validation,
+            n_train,
+            sum(self.n_rows) if self.validation == CROSS_FITTING else n_validation,
+            validation=self.validation,
+            floor=NEGLIGIBLE * self.mean_errors[output]["validation"],
+            target=self._name(output),
+        )
+
+    def cautions(self) -> list[str]:
+        """What is to be said of the safety of the selected equations, one sentence each."""
+        found = [caution(self.candidate(None, k), self._name(k)) for k in range(len(self.fronts))]
+        return [sentence for sentence in found if sentence is not None]
+
+    def _name(self, output: int) -> str | None:
+        """The name of an output where there are several."""
+        return None if len(self.targets) == 1 else self.targets[output]
+
+    # --- JSON ------------------------------------------------------------------------------------
+
+    def to_form(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers; a number that is not finite becomes None."""
+        prior = self.prior
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "parameters": stored(self.options),
+            "prior": None if prior.custom else prior.to_dict(),
+            "named": self.is_named,
+            "features": list(self.names),
+            "targets": list(self.targets),
+            "one_output": self.one_output,
+            "domain": {name: list(pair) for name, pair in self.domain.items()},
+            "domain_is_declared": bool(self.declared),
+            "declared_inputs": list(self.declared),
+            "mean_errors": [dict(errors) for errors in self.mean_errors],
+            "n_rows": [int(n) for n in self.n_rows],
+            "n_data_rows": int(self.n_data_rows),
+            "validation": self.validation,
+            "outliers": [[int(row) for row in rows] for rows in self.outliers],
+            "largest_complexities": [float(c) for c in self.largest_complexities],
+            "criterion": self.criterion,
+            "selected": [int(k) for k in self.selected],
+            "n_trainings": int(self.n_trainings),
+            "stop_reason": self.stop_reason,
+            "interrupted": bool(self.interrupted),
+            "finished": bool(self.finished),
+            "unit_counts": [dict(counts) for counts in self.unit_counts],
+            "versions": dict(self.versions),
+            "fronts": [[c.to_form() for c in front] for front in self.fronts],
+        }
+
+    def to_json(self) -> str:
+        """The form as JSON text."""
+        return json.dumps(self.to_form(), indent=1, allow_nan=False)
+
+
+def chosen(
+    fronts: Sequence[Sequence[Candidate]],
+    criterion: str,
+    mean_errors: Sequence[Mapping[str, float]],
+    largest_complexities: Sequence[float],
+    n_rows: tuple[int, int],
+) -> tuple[int, ...]:
+    """Place of the equation that a criterion selects, in each front."""
+    return tuple(
+        select(
+            front,
+            criterion,
+            mean_error=error["validation"],
+            mean_error_extrapolation=error.get("extrapolation"),
+            largest_complexity=largest,
+            n_rows=n_rows,
+        )
+        for front, error, largest in zip(fronts, mean_errors, largest_complexities, strict=True)
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that can change a result.
+
+    They are read from the metadata of the installed packages; none is imported.
+    """
+    found = {"python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+            found[name] = "unknown"
+    return found
+
+
+def _rmse(predicted: Any, y: Array) -> float:
+    residual = np.asarray(predicted) - y
+    return float(np.sqrt(np.mean(residual**2))) if np.all(np.isfinite(residual)) else float("inf")
+
+
+def _measured_outside(c: Candidate, X: Array, y: Array) -> Candidate:
+    return replace(c, rmse_extrapolation=_rmse(c.expression.evaluate(X)[:, 0], y))
+
+
+# --- from a file -------------------------------------------------------------------------------
+
+
+def read_model(path: str | os.PathLike[str], prior: Any = None) -> FittedModel:
+    """Read a model from its JSON file; anything unexpected is refused with a sentence.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    prior : Prior, optional
+        Needed if the model uses units of the user's own, which a file cannot hold.
+    """
+    where = repr(str(path))
+    try:
+        form = read_json(path)
+    except FileNotFoundError:
+        raise IeqlError(f"There is no file {where}.") from None
+    except OSError as error:
+        raise IeqlError(f"Cannot read {where}: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise IeqlError(f"{where} is not a saved model: {error}.") from None
+    return from_form(form, where, prior)
+
+
+def from_form(form: Any, where: str, prior: Any = None) -> FittedModel:
+    """The inverse of `FittedModel.to_form`; `where` names the file in messages."""
+    if not isinstance(form, Mapping) or form.get("kind") != KIND:
+        raise IeqlError(f"{where} is not a saved model: it was not written by save().")
+    if form.get("format") != FORMAT:
+        found = repr(form.get("format"))[:20]
+        raise IeqlError(
+            f"{where} has the format {found}, but this version of ieql reads format {FORMAT}; "
+            "install a newer version."
+        )
+    try:
+        written = form["prior"]
+        knowledge = Prior.of(prior) if prior is not None else Prior.from_dict(written or {})
+        model = _rebuilt(form, knowledge)
+        _check(model)
+    except IeqlError as error:
+        hint = ""
+        if prior is None and form.get("prior") is None:
+            hint = " It was learned with units of your own: hand their prior to load()."
+        raise IeqlError(f"{where} cannot be read: {error}{hint}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise IeqlError(f"{where} is not a whole saved model: {repr(error)[:200]}.") from None
+    return model
+
+
+def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
+    custom = {u.name: u for u in prior.custom}
+    domain = {str(k): (float(a), float(b)) for k, (a, b) in form["domain"].items()}
+    # Files of old do not say which inputs were declared, if some were: there all count, but those
+    # that were the same in every row, which have no width.
+    names = form.get("declared_inputs", list(domain)) if form["domain_is_declared"] else []
+    declared = {k: (a, b) for k, (a, b) in domain.items() if a < b and k in names}
+    n_train, n_validation = form["n_rows"]
+    targets = tuple(str(n) for n in form["targets"])
+    validation = form.get("validation", HELD_OUT)
+    if not isinstance(validation, str) or validation not in VALIDATIONS:
+        raise IeqlError("what its validation error is, is unknown.")
+    return FittedModel(
+        options=from_stored(form["parameters"], prior, declared or None),
+        names=tuple(str(n) for n in form["features"]),
+        targets=targets,
+        fronts=tuple(
+            tuple(Candidate.from_form(c, custom) for c in front) for front in form["fronts"]
+        ),
+        selected=tuple(int(k) for k in form["selected"]),
+        criterion=str(form["criterion"]),
+        domain=domain,
+        declared=tuple(declared),
+        mean_errors=tuple(
+            {str(k): float(v) for k, v in errors.items()} for errors in form["mean_errors"]
+        ),
+        largest_complexities=tuple(float(c) for c in form["largest_complexities"]),
+        n_rows=(int(n_train), int(n_validation)),
+        n_data_rows=form.get("n_data_rows", int(n_train) + int(n_validation)),
+        validation=validation,
+        outliers=_read_outliers(form, len(targets), int(n_train) + int(n_validation)),
+        n_trainings=int(form["n_trainings"]),
+        stop_reason=str(form["stop_reason"]),
+        interrupted=bool(form["interrupted"]),
+        finished=bool(form.get("finished", True)),
+        unit_counts=tuple(
+            {str(k): int(n) for k, n in counts.items()} for counts in form.get("unit_counts", [])
+        ),
+        is_named=bool(form["named"]),
+        one_output=bool(form["one_output"]),
+        versions={str(k): str(v) for k, v in form.get("versions", {}).items()},
+    )
+
+
+def _read_outliers(
+    form: Mapping[str, Any], n_targets: int, n_rows: int
+) -> tuple[tuple[int, ...], ...]:
+    """Which rows were left out; files of old do not say it."""
+    n = form.get("n_data_rows", n_rows)
+    outliers = form.get("outliers", [[] for _ in range(n_targets)])
+    if not _is_count(n) or not isinstance(outliers, list):
+        raise IeqlError("its rows are not counted by whole numbers.")
+    for rows in outliers:
+        if not isinstance(rows, list) or not all(_is_count(row) and row < n for row in rows):
+            raise IeqlError("its outliers are not the numbers of rows.")
+        if len(rows) > n or any(a >= b for a, b in itertools.pairwise(rows)):
+            raise IeqlError("its outliers are not in order.")
+    return tuple(tuple(rows) for rows in outliers)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check(model: FittedModel) -> None:
+    """The parts of a stored model must fit each other."""
+    n = len(model.targets)
+    parts = (
+        model.fronts,
+        model.selected,
+        model.mean_errors,
+        model.largest_complexities,
+        model.outliers,
+    )
+    if n == 0 or any(len(part) != n for part in parts) or len(model.unit_counts) not in (0, n):
+        raise IeqlError("its parts do not belong together.")
+    if tuple(model.domain) != model.names:
+        raise IeqlError("its domain does not fit the inputs.")
+    if model.criterion not in CRITERIA or any("validation" not in e for e in model.mean_errors):
+        raise IeqlError("what it was selected by is unknown.")
+    if len(set(model.names)) < len(model.names):
+        raise IeqlError("two of its inputs have the same name.")
+    if any(len(name) > MAX_NAME for name in model.targets):
+        raise IeqlError(f"the name of a target is longer than {MAX_NAME} characters.")
+    if any(HALVES.search(name) for name in (*model.names, *model.targets)):
+        raise IeqlError("a name holds half a character (a lone surrogate).")
+    candidates = [c for front in model.fronts for c in front]
+    numbers = [*model.largest_complexities, *(c.complexity for c in candidates)]
+    numbers += [bound for pair in model.domain.values() for bound in pair]
+    if not all(map(math.isfinite, numbers)) or min(model.n_rows) < 0 or model.n_trainings < 0:
+        raise IeqlError("it holds a number that cannot be.")
+    if sum(c.expression.written_size for c in candidates) > MAX_WRITTEN:
+        raise IeqlError("its equations are too long to be written out.")
+    for front, place in zip(model.fronts, model.selected, strict=True):
+        if not 0 <= place < len(front):
+            raise IeqlError("the selected equation is not on the front.")
+        for e in (e for c in front for e in (c.expression, c.precise) if e is not None):
+            if e.names != model.names or len(e.outputs) != 1:
+                raise IeqlError("an equation does not fit the inputs.")

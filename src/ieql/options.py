@@ -1,0 +1,510 @@
+"""The parameters of a fit, declared once.
+
+`FitOptions` is the list of them, with default, check, help, and whether a run may go on with
+another value. The estimator inherits it, the command line makes its options of it, and the run
+folder, the model's file and the report read from it what they store and show.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ieql.errors import IeqlError, nearest
+from ieql.prior import PRESETS, Prior
+from ieql.selection import CRITERIA, DEFAULT, find_criterion
+from ieql.training.registry import TRAINERS, trainer_of
+
+if TYPE_CHECKING:
+    from ieql.training.paper.settings import PaperSettings
+    from ieql.training.trainers import Trainer
+
+__all__ = [
+    "NOT_GIVEN",
+    "FitOptions",
+    "Flag",
+    "Option",
+    "Resume",
+    "checked",
+    "default_of",
+    "documentation",
+    "from_stored",
+    "is_whole",
+    "listed",
+    "of_old",
+    "options",
+    "parameters",
+    "plain_settings",
+    "seed_number",
+    "stored",
+]
+
+LOSSES = ("auto", "squared")
+
+
+class _NotGivenType(Enum):
+    """Its one member stands for what was not given, where None means something."""
+
+    NOT_GIVEN = None
+
+
+NOT_GIVEN = _NotGivenType.NOT_GIVEN
+
+
+class Resume(Enum):
+    """What becomes of an option when a run goes on."""
+
+    FIXED = "it must be the same: another value would change what has been found"
+    KEPT = "it may be another; as in the run if it is not given"
+    ANEW = "it may be another; its default if it is not given"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How an option is called on the command line.
+
+    Attributes
+    ----------
+    name : str
+        With its dashes.
+    help : str or callable
+        One sentence; a callable that gives it where it lists what has been registered.
+    type : type
+        What its text is read as.
+    metavar : str
+        Stands for the value in the help.
+    least : float, optional
+        The least value.
+    default : object, optional
+        If it is another one than in Python.
+    """
+
+    name: str
+    help: str | Callable[[], str]
+    type: type
+    metavar: str
+    least: float | None = None
+    default: Any = NOT_GIVEN
+
+
+@dataclass(frozen=True)
+class Option:
+    """All that is known of a parameter besides its name, type and default.
+
+    Attributes
+    ----------
+    kind : str
+        Its type and default in words, for the documentation.
+    help : str
+        What it does, for the documentation.
+    check : callable
+        Gets name and value; returns the value in plain types, or raises an `IeqlError`.
+    resume : Resume
+        Whether a run may go on with another value.
+    flag : Flag, optional
+        How it is given on the command line; None if not, or not as it is.
+    stored : bool
+        Whether a saved model holds it among its parameters.
+    listed : bool
+        Whether the report lists it.
+    before : object, optional
+        What fits did whose files are older than the option, if it is not the default.
+    """
+
+    kind: str
+    help: str
+    check: Callable[[str, Any], Any]
+    resume: Resume = Resume.FIXED
+    flag: Flag | None = None
+    stored: bool = True
+    listed: bool = True
+    before: Any = NOT_GIVEN
+
+
+def _option(*args: Any, **more: Any) -> dict[str, Any]:
+    return {"option": Option(*args, **more)}
+
+
+# --- checks ------------------------------------------------------------------------------------
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, of Python or NumPy; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of Python or NumPy."""
+    return is_whole(value) or isinstance(value, (float, np.floating))
+
+
+def _prior(name: str, value: Any) -> Prior:
+    return Prior.of(value)
+
+
+def _trainer(name: str, value: Any) -> Any:
+    trainer_of(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is not None and (not is_whole(value) or value < 1):
+        raise IeqlError(f"{name} must be None or a whole number from 1 on, not {value!r}.")
+    return None if value is None else int(value)
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is not None and not (is_number(value) and 0 < value < float("inf")):
+        raise IeqlError(f"{name} must be None or a positive number, not {value!r}.")
+    return None if value is None else float(value)
+
+
+def _fraction(name: str, value: Any) -> float:
+    if not (is_number(value) and 0 < value <= 0.9):
+        raise IeqlError(f"{name} must lie between 0 and 0.9, not {value!r}.")
+    return float(value)
+
+
+def _jobs(name: str, value: Any) -> int | None:
+    if value is not None and (not is_whole(value) or value == 0):
+        raise IeqlError(
+            f"{name} must be None or a whole number other than 0 (-1: one process per core), not "
+            f"{value!r}."
+        )
+    return None if value is None else int(value)
+
+
+def _selection(name: str, value: Any) -> str:
+    return find_criterion(value).name
+
+
+def _loss(name: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in LOSSES:
+        raise IeqlError(
+            f"There is no loss {value!r}; known are {', '.join(LOSSES)}."
+            f"{nearest(str(value), LOSSES)}"
+        )
+    return value
+
+
+def _as_it_is(name: str, value: Any) -> Any:
+    return value
+
+
+# --- the list ----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, repr=False)
+class FitOptions:
+    """What a fit is asked to do: the parameters of `IEQLRegressor`.
+
+    Nothing is checked when it is made; `checked` does that. What can be done with options are
+    functions beside it, as the estimator inherits its attributes.
+    """
+
+    prior: Any = field(
+        default="plain",
+        metadata=_option(
+            'str, path, mapping or Prior, default "plain"',
+            f"Expert knowledge: a preset ({', '.join(PRESETS)}), a YAML file, a mapping or a "
+            "`Prior`. A file is read once, when `fit` begins.",
+            _prior,
+            flag=Flag("--prior", f"Preset ({', '.join(PRESETS)}) or YAML file.", str, "PRIOR"),
+            stored=False,
+            listed=False,
+        ),
+    )
+    trainer: str | Mapping[str, Any] | PaperSettings | Trainer = field(
+        default="fast",
+        metadata=_option(
+            'str, mapping, PaperSettings or Trainer, default "fast"',
+            'How equations are learned: by the fast search ("fast"), or as the paper says, with '
+            'settings for a laptop ("paper"), as published ("published": hours), or of one\'s own '
+            "(`ieql.training.paper`).",
+            _trainer,
+            flag=Flag(
+                "--trainer",
+                lambda: (
+                    "How to train: "
+                    + "; ".join(f"{entry.name} {entry.sentence}" for entry in TRAINERS.values())
+                    + "."
+                ),
+                str,
+                "NAME",
+            ),
+        ),
+    )
+    layers: int | None = field(
+        default=None,
+        metadata=_option(
+            "int, optional",
+            "Number of hidden layers; None leaves it to the search.",
+            _count,
+            flag=Flag("--layers", "Hidden layers.  [default: any]", int, "N", least=1),
+        ),
+    )
+    copies: int | None = field(
+        default=None,
+        metadata=_option(
+            "int, optional",
+            "Number of copies of each unit in a layer; None leaves it to the search.",
+            _count,
+            flag=Flag(
+                "--copies", "Copies of each unit per layer.  [default: any]", int, "N", least=1
+            ),
+        ),
+    )
+    domain: Any = field(
+        default=None,
+        metadata=_option(
+            "mapping or sequence of (low, high), optional",
+            "Where the equation must be safe; default: the range of the data.",
+            _as_it_is,
+            stored=False,
+            listed=False,
+        ),
+    )
+    output_bound: float | None = field(
+        default=None,
+        metadata=_option(
+            "float, optional",
+            "Largest absolute value the equation may take in the domain (the paper's bound B).",
+            _positive,
+            flag=Flag(
+                "--output-bound",
+                "Largest absolute value in the domain.  [default: any]",
+                float,
+                "B",
+            ),
+        ),
+    )
+    selection: str = field(
+        default=DEFAULT,
+        metadata=_option(
+            f'str, default "{DEFAULT}"',
+            f"Criterion that picks the equation used by `predict`: {', '.join(CRITERIA)}.",
+            _selection,
+            Resume.KEPT,
+            flag=Flag(
+                "--select",
+                lambda: f"Criterion that picks the equation: {', '.join(CRITERIA)}.",
+                str,
+                "CRITERION",
+            ),
+            listed=False,
+        ),
+    )
+    validation_fraction: float = field(
+        default=0.1,
+        metadata=_option(
+            "float, default 0.1",
+            "Part of the rows kept for validation.",
+            _fraction,
+            flag=Flag("--validation-fraction", "Part of the rows to validate by.", float, "SHARE"),
+        ),
+    )
+    loss: str = field(
+        default="auto",
+        metadata=_option(
+            '{"auto", "squared"}, default "auto"',
+            '"auto" searches with rows left out that stand far off from their neighbours, '
+            '"squared" takes every row as it is.',
+            _loss,
+            flag=Flag(
+                "--loss",
+                "auto (leaves out rows far off from their neighbours) or squared.",
+                str,
+                "NAME",
+            ),
+            before="squared",
+        ),
+    )
+    max_time: float | None = field(
+        default=60.0,
+        metadata=_option(
+            "float or None, default 60",
+            "Seconds for `fit`.",
+            _positive,
+            Resume.ANEW,
+            flag=Flag("--time", "Seconds to search, at most.", float, "SECONDS", least=0),
+        ),
+    )
+    min_time: float | None = field(
+        default=None,
+        metadata=_option(
+            "float, optional",
+            "Seconds that the search goes on at least, whatever it thinks of what is left: "
+            "without, it ends by itself when that looks like noise or nothing better was found for "
+            "long. It ends earlier only when the equations are exact, when `max_trainings` are "
+            "done or when `max_time`, which must not be less, is up. The paper's trainer, done "
+            "with its models, trains them again from other random starts.",
+            _positive,
+            Resume.ANEW,
+            flag=Flag(
+                "--at-least",
+                "Seconds to search at least, unless it is exact.",
+                float,
+                "SECONDS",
+                least=0,
+            ),
+        ),
+    )
+    max_trainings: int | None = field(
+        default=None,
+        metadata=_option(
+            "int, optional",
+            "Number of trainings per output; with it, and no time limit reached, the result "
+            "depends on `random_state` alone.",
+            _count,
+            Resume.ANEW,
+            flag=Flag(
+                "--trainings",
+                "Trainings, at most, earlier ones included; then the seed fixes the result.",
+                int,
+                "N",
+                least=1,
+            ),
+        ),
+    )
+    n_jobs: int | None = field(
+        default=-1,
+        metadata=_option(
+            "int, default -1",
+            "Processes, as joblib counts them.",
+            _jobs,
+            Resume.ANEW,
+            flag=Flag("--jobs", "Parallel processes; -1: one per core.", int, "N"),
+        ),
+    )
+    random_state: Any = field(
+        default=None,
+        metadata=_option(
+            "int, RandomState or None",
+            "Fixes all random choices.",
+            _as_it_is,
+            flag=Flag("--seed", "Seed of all that is random.", int, "N", least=0, default=0),
+            stored=False,
+            listed=False,
+        ),
+    )
+    run_dir: str | os.PathLike[str] | None = field(
+        default=None,
+        metadata=_option(
+            "path, optional",
+            "Folder into which the run is written as it goes. If it holds a run on the same data "
+            "and with the same settings, that run goes on, with `max_time` anew.",
+            _as_it_is,
+            Resume.ANEW,
+            stored=False,
+            listed=False,
+        ),
+    )
+    progress: bool = field(
+        default=False,
+        metadata=_option(
+            "bool, default False",
+            "Show the front as it grows, with the time left; plain lines where there is no "
+            "terminal.",
+            _as_it_is,
+            Resume.ANEW,
+            listed=False,
+        ),
+    )
+
+
+def checked(given: FitOptions) -> FitOptions:
+    """A copy in which every value is checked and plain, and the prior is a `Prior`."""
+    found = FitOptions(
+        **{name: option.check(name, getattr(given, name)) for name, option in options().items()}
+    )
+    if found.max_time is None and found.max_trainings is None:
+        raise IeqlError("Give max_time or max_trainings: without either, fit would not end.")
+    if found.min_time is not None and found.min_time > (found.max_time or float("inf")):
+        raise IeqlError(
+            f"min_time (--at-least) is {found.min_time:g} s, but max_time (--time) is "
+            f"{found.max_time:g} s; lower the one or raise the other."
+        )
+    return found
+
+
+def seed_number(given: FitOptions) -> int | None:
+    """The random state if it is a number."""
+    return int(given.random_state) if is_whole(given.random_state) else None
+
+
+def parameters(given: FitOptions) -> dict[str, Any]:
+    """All of them by name, as the estimator takes them."""
+    return {name: getattr(given, name) for name in options()}
+
+
+def stored(given: FitOptions) -> dict[str, Any]:
+    """Those that a saved model holds, in JSON's own types."""
+    return {name: _plain(getattr(given, name)) for name, o in options().items() if o.stored}
+
+
+def listed(given: FitOptions) -> dict[str, Any]:
+    """Those that the report lists."""
+    return {name: getattr(given, name) for name, o in options().items() if o.listed}
+
+
+def plain_settings(given: FitOptions) -> dict[str, Any]:
+    """All of them in JSON's own types: what was asked, spelled out."""
+    found = {name: _plain(getattr(given, name)) for name in options()}
+    prior = Prior.of(given.prior)
+    found["prior"] = None if prior.custom else prior.to_dict()
+    found["trainer"] = trainer_of(given.trainer).settings
+    found["random_state"] = seed_number(given)
+    found["run_dir"] = None
+    return found
+
+
+def from_stored(form: Mapping[str, Any], prior: Any, domain: Any) -> FitOptions:
+    """The options that a model was saved with; files older than an option do not tell it."""
+    known = {name: value for name, value in form.items() if name in options()}
+    return FitOptions(**{**of_old(), **known, "prior": prior, "domain": domain})
+
+
+def options() -> dict[str, Option]:
+    """What is known of each parameter, by its name."""
+    return {f.name: f.metadata["option"] for f in _fields()}
+
+
+def default_of(name: str) -> Any:
+    """The default of a parameter in Python."""
+    return next(f.default for f in _fields() if f.name == name)
+
+
+def of_old() -> dict[str, Any]:
+    """What fits did whose files are older than an option."""
+    return {name: o.before for name, o in options().items() if o.before is not NOT_GIVEN}
+
+
+def documentation() -> str:
+    """The section "Parameters" of the estimator's docstring, in numpydoc's form."""
+    import textwrap
+
+    lines = ["Parameters", "----------"]
+    for name, option in options().items():
+        lines.append(f"{name} : {option.kind}")
+        lines += textwrap.wrap(option.help, 91, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+def _fields() -> tuple[Field[Any], ...]:
+    return fields(FitOptions)
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's, settings as a mapping."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if hasattr(value, "settings"):
+        return value.settings  # a trainer
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,102 @@
+"""The numbers of the paper's training (appendix "Training")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ieql.errors import IeqlError, nearest
+
+__all__ = ["PaperSettings"]
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """Numbers of the paper's training; `published` and `short` are ready-made ones."""
+
+    layers: int = 4
+    copies: int = 4
+    first_epochs: int = 2000
+    """T1: epochs of the first phase; 0 skips it, as the paper does for the ambiguous data."""
+    epochs: int = 10_000
+    """T2: epochs of the second phase."""
+    n_strengths: int = 78
+    exponents: tuple[float, float] = (-5.0, 0.0)
+    """λ = 10^k with k from the first to the second in equal steps."""
+    batch: int = 100
+    """The paper does not say; its authors used 20 elsewhere."""
+    rate: float = 1e-3
+    beta1: float = 0.4
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    delta: float = 1.0
+    """Penalty strength δ."""
+    bound: float = 10.0
+    """Bound B of the output, in units of its spread."""
+    penalty_points: int = 100
+
+    @classmethod
+    def published(cls) -> PaperSettings:
+        """As the paper says: about six thousand weights, 12,000 epochs, 78 strengths; hours."""
+        return cls()
+
+    @classmethod
+    def short(cls) -> PaperSettings:
+        """A reduction for a laptop: a smaller network, fewer and larger steps, 12 strengths."""
+        return cls(
+            layers=2,
+            copies=2,
+            first_epochs=100,
+            epochs=400,
+            n_strengths=12,
+            exponents=(-4.0, -1.0),
+            rate=4e-3,
+        )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | PaperSettings) -> PaperSettings:
+        """Checked settings, made of a mapping; what it does not name is as published."""
+        if isinstance(given, PaperSettings):
+            return given.checked()
+        names = [f.name for f in fields(cls)]
+        for name in given:
+            if name not in names:
+                raise IeqlError(
+                    f"There is no setting {name!r} of the paper's trainer; there are "
+                    f"{', '.join(names)}.{nearest(str(name), names)}"
+                )
+        values = dict(given)
+        if isinstance(values.get("exponents"), list):
+            values["exponents"] = tuple(values["exponents"])  # as JSON gives it
+        return cls(**values).checked()
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The regularisation strengths λ of the sweep, from weak to strong."""
+        return tuple((10.0 ** np.linspace(*self.exponents, self.n_strengths)).tolist())
+
+    def checked(self) -> PaperSettings:
+        """These settings, or a sentence that says which of them makes no sense."""
+        least = {
+            "layers": 1, "copies": 1, "epochs": 1, "n_strengths": 1, "batch": 1,
+            "first_epochs": 0, "penalty_points": 0,
+        }  # fmt: skip
+        for name, smallest in least.items():
+            value: Any = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < smallest:
+                raise IeqlError(f"{name} must be a whole number from {smallest} on, not {value!r}.")
+        for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+                raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
+        low_high: Any = self.exponents
+        if (
+            not isinstance(low_high, tuple)
+            or len(low_high) != 2
+            or not all(isinstance(k, int | float) and abs(k) < 300 for k in low_high)
+        ):
+            raise IeqlError(f"exponents must be two numbers, not {low_high!r}.")
+        return self
