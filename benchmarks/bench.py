@@ -40,7 +40,7 @@ SLOWER = 1.25
 """Ratio of times from which on a part counts as slower, or its inverse as faster."""
 WORSE = 1.1
 """Ratio of errors from which on an equation counts as worse."""
-SEED, TRAININGS, SECONDS = 0, 32, 45.0
+SEED, TRAININGS, SECONDS = 0, 16, 60.0
 """Of each fit; the seconds are there so that a slow machine comes to an end."""
 ROUNDS = 11
 """How often a kernel, or a start, is timed."""
@@ -239,6 +239,8 @@ def compared(new: Result, old: Result, same_run: bool) -> tuple[float, list[str]
     if "right" in new:
         if new["right"] != old["right"]:
             words.append("now right" if new["right"] else "WORSE: no longer right")
+        if new["trainings"] != old["trainings"]:  # it stopped earlier, or was cut short
+            words.append(f"{old['trainings']} -> {new['trainings']} trainings")
         exact = max(new["error"], old["error"]) < 1e-9
         if not exact and new["error"] > WORSE * old["error"]:
             words.append(f"WORSE: error {old['error']:.3g} -> {new['error']:.3g}")

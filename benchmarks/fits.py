@@ -104,8 +104,8 @@ def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit
         "n_trainings": int(model.n_trainings_),
         "stop_reason": model.stop_reason_,
         "criterion": model.criterion_,
-        "mean_errors": model.mean_errors_[0],
-        "largest_complexity": float(model.largest_complexities_[0]),
+        "mean_errors": model.fitted_.mean_errors[0],
+        "largest_complexity": float(model.fitted_.largest_complexities[0]),
     }
     selected = int(np.flatnonzero(table["selected"])[0])
     return Fit(seconds, front, selected, _trail(records, problem.names), notes)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ieql import IEQLRegressor
 from ieql.data.dataset import Dataset
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression
@@ -24,12 +23,12 @@ from ieql.network import Network
 from ieql.prior import Prior
 from ieql.problems import Problem
 from ieql.selection import Candidate
+from ieql.target import Target, prepare
 from ieql.training.paper import gates, objective
-from ieql.training.paper.sweep import one_thread
 from ieql.training.paper.network_training import Model, NetworkTraining
 from ieql.training.paper.settings import PaperSettings
+from ieql.training.paper.sweep import one_thread
 from ieql.training.parallel import in_parallel
-from ieql.target import Target, prepare
 from ieql.training.task import Task
 
 __all__ = ["PRIOR", "EqldivFit", "EqldivSettings", "fit_eqldiv", "make_trainer", "threshold"]
@@ -170,7 +169,7 @@ def _target(problem: Problem, seed: int) -> Target:
         feature_names=problem.feature_names,
         X_extra=None if extra is None else extra[0],
     )
-    (target,) = prepare(IEQLRegressor(), data, PRIOR, extra, seed_of(seed))
+    (target,) = prepare(FitOptions(prior=PRIOR), data, extra, seed_of(seed))
     return target
 
 
@@ -247,7 +246,12 @@ def _fold_output(trainer: NetworkTraining, model: Model) -> None:
 
 
 def _train(
-    trainer: NetworkTraining, model: Model, until: int, l1: float, settings: EqldivSettings, seed: int
+    trainer: NetworkTraining,
+    model: Model,
+    until: int,
+    l1: float,
+    settings: EqldivSettings,
+    seed: int,
 ) -> bool:
     """Train on until an epoch; False if the model diverged."""
     penalties = replace(trainer, settings=replace(trainer.settings, delta=settings.eta))
@@ -262,7 +266,9 @@ def _train(
     return model.is_finite
 
 
-def _without_small(trainer: NetworkTraining, model: Model, smallest: float) -> tuple[NetworkTraining, Model]:
+def _without_small(
+    trainer: NetworkTraining, model: Model, smallest: float
+) -> tuple[NetworkTraining, Model]:
     """The same with small weights gone for good; biases stay."""
     rows, columns = trainer.where
     kept = (np.abs(model.w[0]) >= smallest) | (columns == 0)

@@ -183,7 +183,9 @@ def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
     return {
         "front": _front(front, problem),
         "selected": _selected(
-            front, model.mean_errors_[0], largest_complexity=model.largest_complexities_[0]
+            front,
+            model.fitted_.mean_errors[0],
+            largest_complexity=model.fitted_.largest_complexities[0],
         ),
         "settings": {**settings, "n_trainings": model.n_trainings_, "end": model.stop_reason_},
         "units": model.unit_counts_[0],

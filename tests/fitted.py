@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ieql.equations.expression import Expression
+from ieql.model import FittedModel
+from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.regressor import IEQLRegressor
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate
 
-__all__ = ["CIRCUMSTANCES", "evidence", "model", "with_outliers"]
+__all__ = ["CIRCUMSTANCES", "changed", "evidence", "model", "with_outliers"]
 
 CIRCUMSTANCES = {
     "sha256": "ab" * 32,
@@ -51,34 +54,49 @@ def model(
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 2, (300, len(names)))
     X_outside = rng.uniform(2, 2.5, (20, len(names)))
-    result = IEQLRegressor(prior, domain=domain)
     truths = [Expression.parse(front[-1], names) for front in fronts]
     y = np.column_stack([e.evaluate(X)[:, 0] for e in truths]) + rng.normal(
         0, noise, (len(X), len(fronts))
     )
     y_outside = np.column_stack([e.evaluate(X_outside)[:, 0] for e in truths])
     extra = (X_outside, y_outside) if outside else None
-    result.fronts_ = [
-        [_candidate(text, names, X, y[:, k], Prior.of(prior), extra, k) for text in front]
-        for k, front in enumerate(fronts)
-    ]
-    result.selected_ = [len(front) - 1 for front in fronts]
-    result.feature_names_ = list(names)
-    result.n_features_in_ = len(names)
-    result.target_names_ = list(targets[: len(fronts)])
     given = dict(domain or {})
-    result.domain_ = {n: list(given.get(n, (1.0, 2.5 if outside else 2.0))) for n in names}
-    result.criterion_ = "MDL"
-    result.n_trainings_, result.stop_reason_, result.interrupted_ = 12, "the time is up", False
-    result._one_output = len(fronts) == 1
-    result.n_rows_, result._n_data_rows = (270, 30), 300
-    result.mean_errors_ = [{"mean": 0.0, "validation": 1.0} for _ in fronts]
-    result.validation_, result.outliers_ = "held-out rows", [[] for _ in fronts]
+    counts = [{"square": 3, "cos": 1}] * len(fronts)
+    fitted = FittedModel(
+        options=FitOptions(Prior.of(prior), domain=domain),
+        names=tuple(names),
+        targets=tuple(targets[: len(fronts)]),
+        fronts=tuple(
+            tuple(_candidate(text, names, X, y[:, k], Prior.of(prior), extra, k) for text in front)
+            for k, front in enumerate(fronts)
+        ),
+        selected=tuple(len(front) - 1 for front in fronts),
+        criterion="MDL",
+        domain={n: tuple(given.get(n, (1.0, 2.5 if outside else 2.0))) for n in names},
+        declared=tuple(n for n in names if n in given),
+        mean_errors=tuple({"mean": 0.0, "validation": 1.0} for _ in fronts),
+        largest_complexities=tuple(10.0 for _ in fronts),
+        n_rows=(270, 30),
+        n_data_rows=300,
+        validation="held-out rows",
+        outliers=tuple(() for _ in fronts),
+        n_trainings=12,
+        stop_reason="the time is up",
+        interrupted=False,
+        unit_counts=tuple(counts),
+        one_output=len(fronts) == 1,
+    )
+    result = IEQLRegressor._of(fitted)
     if with_evidence:
-        counts = [{"square": 3, "cos": 1}] * len(fronts)
         circumstances: dict[str, Any] = CIRCUMSTANCES | {"unit_counts": counts}
-        result.evidence_ = Evidence.of(X, y, names, result.target_names_, extra, **circumstances)
+        result.evidence_ = Evidence.of(X, y, names, fitted.targets, extra, **circumstances)
     return result
+
+
+def changed(m: IEQLRegressor, **parts: Any) -> IEQLRegressor:
+    """The model with other parts of what was fitted."""
+    m.fitted_ = replace(m.fitted_, **parts)
+    return m
 
 
 def with_outliers(m: IEQLRegressor, *rows_per_output: Sequence[int], by: float = 50.0) -> Any:
@@ -86,9 +104,8 @@ def with_outliers(m: IEQLRegressor, *rows_per_output: Sequence[int], by: float =
     X, y = m.evidence_.X.copy(), m.evidence_.y.copy()
     for k, rows in enumerate(rows_per_output):
         y[list(rows), k] += by
-    m.outliers_ = [list(rows) for rows in rows_per_output]
-    m.evidence_ = m.evidence_.with_outliers(X, y, m.outliers_)
-    return m
+    m.evidence_ = m.evidence_.with_outliers(X, y, rows_per_output)
+    return changed(m, outliers=tuple(map(tuple, rows_per_output)))
 
 
 def _candidate(

@@ -265,7 +265,7 @@ def test_ten_thousand_rows_of_ones_and_zeros_are_ten_thousand_rows():
     x = rng.integers(0, 5, 10_000).astype(float)
     y = (rng.random(10_000) < 0.1 + 0.2 * x).astype(float)
     model = learned(x[:, None], y, trainings=4)
-    assert model.n_rows_ == (9000, 1000)
+    assert model.fitted_.n_rows == (9000, 1000)
     slope, offset = np.polyfit(x, y, 1)
     np.testing.assert_allclose(model.predict([[0.0], [1.0]]), [offset, offset + slope], atol=0.01)
 
@@ -275,7 +275,7 @@ def test_few_rows_all_fit_the_constants_and_validate_each_other():
     X = rng.uniform(0, 5, (40, 1))
     y = 2.37 * X[:, 0] + rng.normal(size=40)
     model = learned(X, y, trainings=4)
-    assert (model.validation_, model.n_rows_) == ("cross-fitting", (40, 0))
+    assert (model.validation_, model.fitted_.n_rows) == ("cross-fitting", (40, 0))
     chosen = model.equations_[model.equations_["selected"]].iloc[0]
     assert chosen["equation"].endswith("*x0")
     best = (X[:, 0] @ y) / (X[:, 0] @ X[:, 0])
@@ -348,5 +348,5 @@ def test_a_short_time_gives_the_best_of_some_rows():
     X = rng.uniform(-1, 1, (700_000, 2))
     y = 2 * X[:, 0] + 0.1 * rng.normal(size=len(X))
     model = IEQLRegressor(max_time=4, max_trainings=1, n_jobs=1, random_state=0).fit(X, y)
-    assert sum(model.n_rows_) == 400_000
+    assert sum(model.fitted_.n_rows) == 400_000
     assert relative_error(model, lambda X: 2 * X[:, 0], X[:1000]) < 0.1

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ieql import IeqlError, IEQLRegressor, Prior, Unit
-from ieql.model_file import from_form, to_form
+from ieql.model import from_form
 
 NAMES = ["n [1/min]", "T"]
 
@@ -24,6 +24,10 @@ def fitted(prior="plain", n_outputs=1, max_trainings=2, **parameters):
     parameters |= {"max_trainings": max_trainings, "n_jobs": 1, "random_state": 0}
     model = IEQLRegressor(prior, **parameters)
     return model.fit(X, Y.iloc[:, 0] if n_outputs == 1 else Y), X
+
+
+def read(form):
+    return IEQLRegressor._of(from_form(form, "model.json"))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,7 @@ def test_what_is_read_back_is_what_was_saved(tmp_path, n_outputs):
 def test_the_file_is_plain_json(tmp_path, model):
     model.save(tmp_path / "model.json")
     form = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
-    assert form == to_form(model)
+    assert form == model.fitted_.to_form()
     assert form["features"] == NAMES
 
 
@@ -91,30 +95,34 @@ def test_units_of_ones_own_must_be_handed_over(tmp_path):
 
 
 def test_what_is_said_of_the_errors_and_of_the_rows_left_out_is_kept(model):
-    form = to_form(model)
+    form = model.fitted_.to_form()
     assert (form["validation"], form["outliers"]) == (model.validation_, model.outliers_)
     form |= {"validation": "cross-fitting", "outliers": [[3, 59]]}
-    copy = from_form(IEQLRegressor, form, "model.json")
-    assert (copy.validation_, copy.outliers_, copy._n_data_rows) == ("cross-fitting", [[3, 59]], 60)
+    copy = read(form)
+    assert (copy.validation_, copy.outliers_, copy.fitted_.n_data_rows) == (
+        "cross-fitting",
+        [[3, 59]],
+        60,
+    )
     assert copy._doubts()[0][1].startswith("2 of 60 rows stand far off")
 
 
 def test_files_of_old_do_not_say_it(model):
-    form = to_form(model)
+    form = model.fitted_.to_form()
     for key in ("validation", "outliers", "n_data_rows"):
         del form[key]
-    copy = from_form(IEQLRegressor, form, "model.json")
+    copy = read(form)
     assert (copy.validation_, copy.outliers_) == ("held-out rows", [[]])
-    assert copy._n_data_rows == sum(model.n_rows_)
+    assert copy.fitted_.n_data_rows == sum(model.fitted_.n_rows)
 
 
 def test_constants_with_all_digits_are_for_those_who_ask(model):
     """`precise` changes values and texts; what is shown and selected stays as it is."""
-    form = to_form(model)
+    form = model.fitted_.to_form()
     k = model.selected_[0]
     exact = model.expression().with_constants(model.expression().constants() * (1 + 1e-7))
     form["fronts"][0][k]["precise"] = exact.to_dict()
-    copy = from_form(IEQLRegressor, form, "model.json")
+    copy = read(form)
     X = pd.DataFrame([[1.5, 1.5]], columns=NAMES)
     assert copy.expression(precise=True).text() == exact.text() != copy.expression().text()
     assert copy.predict(X, precise=True) == exact.evaluate(X.to_numpy())[:, 0]
@@ -125,7 +133,7 @@ def test_constants_with_all_digits_are_for_those_who_ask(model):
     # An equation that was never rounded is its own precise form.
     other = next(i for i in range(len(model.fronts_[0])) if i != k)
     form["fronts"][0][other]["precise"] = None
-    copy = from_form(IEQLRegressor, form, "model.json")
+    copy = read(form)
     assert copy.latex(other, precise=True) == copy.latex(other)
 
 
@@ -179,10 +187,10 @@ def test_a_file_that_cannot_be_read(tmp_path):
     ],
 )
 def test_a_model_whose_parts_do_not_fit(model, change, message):
-    form = to_form(model)
+    form = model.fitted_.to_form()
     change(form)
     with pytest.raises(IeqlError, match=message):
-        from_form(IEQLRegressor, form, "model.json")
+        read(form)
 
 
 JUNK = st.one_of(
@@ -206,7 +214,7 @@ def places(form, path=()):
 @settings(max_examples=300)
 def test_junk_anywhere_in_the_file_is_refused_or_harmless(model, data):
     """Whatever is changed: a model that can be used, or one sentence; no other error."""
-    form = json.loads(json.dumps(to_form(model)))
+    form = json.loads(json.dumps(model.fitted_.to_form()))
     *path, last = data.draw(st.sampled_from([p for p in places(form) if p]))
     part = form
     for key in path:
@@ -214,7 +222,7 @@ def test_junk_anywhere_in_the_file_is_refused_or_harmless(model, data):
     part[last] = data.draw(JUNK)
     message = ""
     try:
-        copy = from_form(IEQLRegressor, form, "model.json")
+        copy = read(form)
         X = pd.DataFrame([[1.5, 1.5]], columns=copy.feature_names_)
         assert copy.predict(X if form["named"] else X.to_numpy()).size == 1
         assert len(copy.equations_)

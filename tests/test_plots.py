@@ -42,9 +42,7 @@ def learned(monkeypatch):
 
     def change(by):
         def changed(*arguments, **options):
-            result = learn(*arguments, **options)
-            by(result)
-            return result
+            return by(learn(*arguments, **options))
 
         monkeypatch.setattr("ieql.learn.learn", changed)
 
@@ -80,9 +78,10 @@ def test_outliers_go_from_the_fit_into_evidence_model_file_and_report(tmp_path):
 
 
 def test_a_fit_warns_where_its_errors_do_not_agree(learned):
-    def by(result):
-        front = result.fronts[0]
-        front[:] = [replace(c, rmse_train=1.0, rmse_validation=9.0) for c in front]
+    def by(last):
+        (front,) = last.model.fronts
+        worse = tuple(replace(c, rmse_train=1.0, rmse_validation=9.0) for c in front)
+        return replace(last, model=replace(last.model, fronts=(worse,)))
 
     learned(by)
     with pytest.warns(DisagreementWarning, match=r"^The validation error \(9\) of the selected"):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ieql import __version__
+from ieql.cli_options import fit_options
 from ieql.console import front_table, names_in, rounded, visible
 from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
@@ -71,10 +72,6 @@ Run = Annotated[
 Index = Annotated[
     int | None,
     typer.Option(metavar="N", help="Another equation of the front, by its index in 'ieql show'."),
-]
-AtLeast = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", min=0, help="Seconds to search at least, unless it is exact."),
 ]
 Precise = Annotated[
     bool,
@@ -167,6 +164,7 @@ def demo(
     )
 )
 @_plain_speech()
+@fit_options()
 def fit(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="CSV file with a header line.")],
     target: Annotated[
@@ -187,54 +185,23 @@ def fit(
             "--overwrite", help="Replace the run in the run folder instead of going on with it."
         ),
     ] = False,
-    prior: Annotated[
-        str, typer.Option(metavar="PRIOR", help="Preset (plain, motor, paper) or YAML file.")
-    ] = "plain",
     domain: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="YAML file, 'name: [low, high]': where it must be safe."),
     ] = None,
-    time: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search, at most.")
-    ] = 60.0,
-    at_least: AtLeast = None,
-    trainings: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Trainings, at most; then the seed fixes the result."
-        ),
-    ] = None,
-    select: Annotated[
-        str, typer.Option(metavar="CRITERION", help="MDL, V_int, V_int-S or V_int&ex.")
-    ] = "MDL",
     extrapolation: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
-    loss: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="auto (leaves out rows far off from their neighbours) or squared."
-        ),
-    ] = "auto",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is random.")] = 0,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
-    ] = -1,
-    trainer: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="How to train: fast, paper (for a laptop) or published (hours)."
-        ),
-    ] = "fast",
+    **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
     from ieql.data.table import read_csv, split_file
 
     frame = read_csv(data)
     targets = column_names(target, frame, "--target")
-    chosen = None if inputs is None else column_names(inputs, frame, "--inputs")
-    X, y = split_file(data, frame, targets, chosen)
+    wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
+    X, y = split_file(data, frame, targets, wanted)
     names = [str(name) for name in X.columns]
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
@@ -248,16 +215,8 @@ def fit(
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
     model = IEQLRegressor(
-        prior=prior,
-        trainer=trainer,
+        **chosen,
         domain=None if domain is None else read_domain(domain, names),
-        selection=select,
-        loss=loss,
-        max_time=time,
-        min_time=at_least,
-        max_trainings=trainings,
-        n_jobs=jobs,
-        random_state=seed,
         run_dir=folder,
         progress=sys.stderr.isatty(),
     )
@@ -273,33 +232,17 @@ def fit(
 
 @app.command(epilog=_examples("ieql resume runs/torque --time 60"))
 @_plain_speech()
-def resume(
-    run: Run,
-    time: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Seconds to search on, at most.")
-    ] = 60.0,
-    at_least: AtLeast = None,
-    trainings: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Trainings in all, those before included."),
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", help="Parallel processes; -1: one per core.")
-    ] = -1,
-) -> None:
+@fit_options(resuming=True)
+def resume(run: Run, **chosen: Any) -> None:
     """Go on with a run that ended, was stopped or was killed; nothing found is lost."""
-    from ieql.run.resume import data_files, resume_run
+    from ieql.run.resume import data_files
 
     for file in data_files(run):
         typer.echo(visible(f"Reading {str(file)!r}, as the run says."), err=True)
-    model = resume_run(
-        run,
-        max_time=time,
-        min_time=at_least,
-        max_trainings=trainings,
-        n_jobs=jobs,
-        progress=sys.stderr.isatty(),
-    )
+    from ieql.regressor import resume_run
+
+    given = {name: value for name, value in chosen.items() if value is not None}
+    model = resume_run(run, **given, progress=sys.stderr.isatty())
     _conclude(model, run, "resume")
 
 
@@ -309,7 +252,7 @@ def show(run: Run, precise: Precise = False) -> None:
     """Print the front of a run as a table, and the selected equation."""
     model = _load(run)
     _print_front(model, precise)
-    for _, sentence in model._doubts():  # a fit says them as warnings
+    for _, sentence in model.fitted_.doubts():  # a fit says them as warnings
         typer.echo(f"Warning: {visible(sentence)}", err=True)
 
 
@@ -332,7 +275,7 @@ def predict(
     import pandas as pd
 
     from ieql.data.table import check_table, read_csv
-    from ieql.run.folder import not_run
+    from ieql.run.folder import without_formulas
 
     model = _load(run)
     frame = read_csv(data)
@@ -346,7 +289,7 @@ def predict(
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
     predictions = model.predict(X, index=index, precise=precise)
     # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
-    table = not_run(pd.DataFrame(predictions, columns=model.target_names_))
+    table = without_formulas(pd.DataFrame(predictions, columns=model.target_names_))
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
         sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
@@ -528,10 +471,7 @@ def _load(run: Path) -> IEQLRegressor:
 
 def _front(model: IEQLRegressor, precise: bool) -> pd.DataFrame:
     """Return the front, the equations if need be with all digits of their constants."""
-    front = model.equations_
-    if precise:
-        front["equation"] = [c.equation(precise).text() for part in model.fronts_ for c in part]
-    return front
+    return model.fitted_.equations(precise)
 
 
 def _selected(
@@ -567,7 +507,7 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
-    for sentence in model._cautions():
+    for sentence in model.fitted_.cautions():
         typer.echo(visible(sentence))
 
 

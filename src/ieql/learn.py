@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.data.dataset import Dataset, declared_inputs, positions
+from ieql.data.dataset import declared_inputs, positions
+from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT
 from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
@@ -29,7 +30,7 @@ from ieql.target import Target, reconsidered
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
 
-__all__ = ["Earlier", "Measurements", "compile_for", "learn", "seed_of"]
+__all__ = ["Earlier", "compile_for", "learn", "seed_of"]
 
 Array = NDArray[np.float64]
 KERNELS = ("ieql.equations.kernels",)
@@ -44,29 +45,6 @@ BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    """What is learned from.
-
-    Attributes
-    ----------
-    data : Dataset
-        The rows that are used, in order, with the domain.
-    X, y : arrays (rows, inputs) and (rows,) or (rows, outputs)
-        The user's whole table, in which outliers are named.
-    outside : (X, y) or None
-        Labelled points outside the data.
-    is_named : bool
-        Whether the columns have names of the user's.
-    """
-
-    data: Dataset
-    X: Array
-    y: Array
-    outside: tuple[Array, Array] | None = None
-    is_named: bool = False
 
 
 @dataclass(frozen=True, eq=False)

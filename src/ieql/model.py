@@ -362,26 +362,26 @@ def read_model(path: str | os.PathLike[str], prior: Any = None) -> FittedModel:
     prior : Prior, optional
         Needed if the model uses units of the user's own, which a file cannot hold.
     """
-    where = repr(str(path))
+    where = str(path)
     try:
         form = read_json(path)
     except FileNotFoundError:
-        raise IeqlError(f"There is no file {where}.") from None
+        raise IeqlError(f"There is no file {where!r}.") from None
     except OSError as error:
-        raise IeqlError(f"Cannot read {where}: {error.strerror or error}.") from None
+        raise IeqlError(f"Cannot read {where!r}: {error.strerror or error}.") from None
     except ValueError as error:
-        raise IeqlError(f"{where} is not a saved model: {error}.") from None
+        raise IeqlError(f"{where!r} is not a saved model: {error}.") from None
     return from_form(form, where, prior)
 
 
 def from_form(form: Any, where: str, prior: Any = None) -> FittedModel:
     """The inverse of `FittedModel.to_form`; `where` names the file in messages."""
     if not isinstance(form, Mapping) or form.get("kind") != KIND:
-        raise IeqlError(f"{where} is not a saved model: it was not written by save().")
+        raise IeqlError(f"{where!r} is not a saved model: it was not written by save().")
     if form.get("format") != FORMAT:
         found = repr(form.get("format"))[:20]
         raise IeqlError(
-            f"{where} has the format {found}, but this version of ieql reads format {FORMAT}; "
+            f"{where!r} has the format {found}, but this version of ieql reads format {FORMAT}; "
             "install a newer version."
         )
     try:
@@ -393,9 +393,9 @@ def from_form(form: Any, where: str, prior: Any = None) -> FittedModel:
         hint = ""
         if prior is None and form.get("prior") is None:
             hint = " It was learned with units of your own: hand their prior to load()."
-        raise IeqlError(f"{where} cannot be read: {error}{hint}") from None
+        raise IeqlError(f"{where!r} cannot be read: {error}{hint}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise IeqlError(f"{where} is not a whole saved model: {repr(error)[:200]}.") from None
+        raise IeqlError(f"{where!r} is not a whole saved model: {repr(error)[:200]}.") from None
     return model
 
 

@@ -454,13 +454,17 @@ def listed(given: FitOptions) -> dict[str, Any]:
 
 def plain_settings(given: FitOptions) -> dict[str, Any]:
     """All of them in JSON's own types: what was asked, spelled out."""
-    found = {name: _plain(getattr(given, name)) for name in options()}
     prior = Prior.of(given.prior)
-    found["prior"] = None if prior.custom else prior.to_dict()
-    found["trainer"] = trainer_of(given.trainer).settings
-    found["random_state"] = seed_number(given)
-    found["run_dir"] = None
-    return found
+    spelled_out = {
+        "prior": None if prior.custom else prior.to_dict(),
+        "trainer": trainer_of(given.trainer).settings,
+        "random_state": seed_number(given),
+        "run_dir": None,  # it is where the settings stand
+    }
+    return {
+        name: spelled_out[name] if name in spelled_out else _plain(getattr(given, name))
+        for name in options()
+    }
 
 
 def from_stored(form: Mapping[str, Any], prior: Any, domain: Any) -> FitOptions:

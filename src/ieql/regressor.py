@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ieql.data.dataset import Dataset
 from ieql.data.intake import (
     MAX_INPUTS,
+    Measurements,
     refuse_extremes,
     refuse_prior_without_inputs,
     rows_in_time,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ieql.export.functions import Equation
-    from ieql.learn import Measurements
     from ieql.observer import Observer, Snapshot
 
 __all__ = ["IEQLRegressor", "resume_run"]
@@ -235,8 +235,6 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         max_time: float | None,
     ) -> Measurements:
         """Check the user's tables and bring them in order."""
-        from ieql.learn import Measurements
-
         given_y = y
         X, y = self._checked_data(X, y)
         names = self._input_names()
@@ -427,9 +425,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         return [list(rows) for rows in self._fitted().outliers]
 
     def _fitted(self) -> FittedModel:
-        # A property must not raise another error than this, or `hasattr` would pass it on.
-        if "fitted_" not in self.__dict__:
-            raise AttributeError("This IEQLRegressor is not fitted yet; call fit first.")
+        check_is_fitted(self, "fitted_")
         return self.fitted_
 
     def expression(

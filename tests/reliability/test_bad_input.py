@@ -26,7 +26,7 @@ from ieql import IeqlError, IEQLRegressor
 from ieql.cli import app
 from ieql.data.table import read_csv, split_target, warn_of_rounding
 from ieql.errors import OutsideDomainWarning
-from ieql.model_file import from_form, to_form
+from ieql.model import from_form
 
 QUICK: dict[str, Any] = {"max_time": 20, "max_trainings": 2, "n_jobs": 1, "random_state": 0}
 
@@ -686,8 +686,6 @@ def test_a_folder_that_cannot_be_made() -> None:
 
 def test_a_model_that_cannot_be_saved_leaves_the_old_one() -> None:
     model = hand_made(with_evidence=False)
-    model.mean_errors_, model.n_rows_ = [{"mean": 1.0, "validation": 1.0}], (10, 2)
-    model.largest_complexities_ = [3.0]
     with pytest.raises(IeqlError) as caught:
         model.save("nowhere/model.json")
     assert str(caught.value) == (
@@ -814,8 +812,6 @@ def test_kernels_compile_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPat
 def known(*front: str, domain: Any = None) -> IEQLRegressor:
     """A model with inputs speed and load, whose data lie between 1 and 2."""
     model = hand_made(front, names=("speed", "load"), domain=domain, with_evidence=False)
-    model.mean_errors_, model.n_rows_ = [{"mean": 1.0, "validation": 1.0}], (10, 2)
-    model.largest_complexities_ = [3.0]
     return model
 
 
@@ -864,14 +860,15 @@ def test_rows_outside_the_domain_are_said(
 ) -> None:
     model = known("speed + load", domain=domain)
     if stored:
-        model = from_form(IEQLRegressor, json.loads(json.dumps(to_form(model))), "model.json")
+        form = json.loads(json.dumps(model.fitted_.to_form()))
+        model = IEQLRegressor._of(from_form(form, "model.json"))
     assert outside_words(model, rows) == words
 
 
 def test_a_stored_model_of_old_counts_every_input_as_declared() -> None:
-    form = to_form(known("speed", domain={"speed": (1, 3)}))
+    form = known("speed", domain={"speed": (1, 3)}).fitted_.to_form()
     del form["declared_inputs"]
-    model = from_form(IEQLRegressor, form, "model.json")
+    model = IEQLRegressor._of(from_form(form, "model.json"))
     assert "outside the declared domain in load" in outside_words(model, [[1, 2.05]])
 
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fitted import model, with_outliers
+from fitted import changed, model, with_outliers
 from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.units import Unit
@@ -89,9 +89,8 @@ def test_the_parts_asked_for_are_there(page):
 def test_what_is_proved_of_an_equation_is_among_its_facts():
     fitted = model()
     simple, better, best = fitted.fronts_[0]
-    fitted.fronts_ = [
-        [simple, replace(better, proved=True), replace(best, proved=True, excess=1e6)]
-    ]
+    front = (simple, replace(better, proved=True), replace(best, proved=True, excess=1e6))
+    changed(fitted, fronts=(front,))
     said = words(fitted.report_html())
     assert "Safe at all sampled points; a proof was not found" in said
     assert said.count("Proved safe in the whole domain") >= 2
@@ -139,7 +138,7 @@ def test_markup_in_names_stays_text(evil):
         prior=Prior(inputs=rule),
         outside=True,
     )
-    m.stop_reason_ = evil
+    changed(m, stop_reason=evil)
     page = m.report_html()
     reader = Reader(page)
     assert len(reader.all("script")) == 1
@@ -176,7 +175,7 @@ def test_training_and_validation_errors_stand_side_by_side_and_it_is_said_what_t
     assert headings[3:6] == ["training error", "validation error", "extrapolation error"]
     assert "on rows kept back that did not fit the constants" in words(page)
     m = model()
-    m.validation_ = "cross-fitting"
+    changed(m, validation="cross-fitting")
     assert "each tenth of the rows is predicted with constants fitted" in words(m.report_html())
 
 
@@ -211,7 +210,7 @@ def test_the_counts_are_those_of_what_is_drawn():
     m = with_outliers(model(["2", "3*x + 1"] * 30), range(11))
     said = words(m.report_html())
     assert re.search(r"Shown: \d+ of 300 rows, and all 11 outliers\.", said)
-    m.outliers_ = [list(range(250))]  # more than were kept
+    changed(m, outliers=(tuple(range(250)),))  # more than were kept
     said = words(m.report_html())
     assert re.search(r"and 11 of 250 outliers\.", said)
     assert "239 more outliers are neither listed nor drawn" in said
@@ -262,7 +261,7 @@ def test_outliers_of_one_output_are_not_those_of_another():
 
 def test_without_evidence_outliers_are_at_least_named():
     m = model(with_evidence=False)
-    m.outliers_ = [list(range(0, 300, 20))]
+    changed(m, outliers=(tuple(range(0, 300, 20)),))
     said = words(m.report_html())
     assert "15 of 300 rows stand far off" in said
     assert "data rows 1, 21, 41, 61, 81, 101, 121, 141, 161, 181, 201, 221, 241, 261, 281." in said
@@ -270,8 +269,9 @@ def test_without_evidence_outliers_are_at_least_named():
 
 def test_errors_that_do_not_agree_are_a_matter_of_the_report():
     m = model()
-    chosen = m.fronts_[0][2]
-    m.fronts_[0][2] = replace(chosen, rmse_validation=10 * chosen.rmse_validation)
+    *others, chosen = m.fronts_[0]
+    worse = replace(chosen, rmse_validation=10 * chosen.rmse_validation)
+    changed(m, fronts=((*others, worse),))
     assert "differ by more than chance" in words(m.report_html())
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fitted import evidence
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.run.folder import RunFolder, not_run, sha256_of
+from ieql.run.folder import RunFolder, sha256_of, without_formulas
 
 SETTINGS = {"prior": "motor", "max_time": 20.0, "random_state": 7}
 
@@ -145,7 +145,7 @@ def test_a_spreadsheet_finds_nothing_to_run_in_the_equations(run):
 
 def test_names_of_columns_are_no_formulas_either():
     frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=["=x", " =x", "y"])
-    assert not_run(frame).to_csv(index=False) == " =x, =x,y\n1.0,2.0,3.0\n"
+    assert without_formulas(frame).to_csv(index=False) == " =x, =x,y\n1.0,2.0,3.0\n"
 
 
 HALF = os.fsdecode(b"bad\xff.csv")

@@ -17,7 +17,7 @@ from ieql import IEQLRegressor, Prior, Unit
 from ieql.errors import IeqlError
 from ieql.run.folder import RunFolder
 from ieql.run.lock import locked
-from ieql.training.fast.search import search
+from ieql.training.trainers import train
 
 
 def table(n: int = 60) -> tuple[pd.DataFrame, pd.Series]:
@@ -110,7 +110,7 @@ def test_without_a_seed_the_run_keeps_the_one_it_drew(tmp_path):
     [
         ({"random_state": 1}, r"other settings \(random_state\)"),
         ({"prior": "motor", "layers": 2}, r"other settings \(layers, prior\)"),
-        ({"domain": {"a": (-3, 3)}}, r"other settings \(domain, domain_is_declared\)"),
+        ({"domain": {"a": (-3, 3)}}, r"other settings \(domain\)"),
         ({"trainer": "paper"}, r"other settings \(trainer\)"),
         ({"loss": "squared"}, r"other settings \(loss\)"),
     ],
@@ -194,7 +194,7 @@ def test_what_another_process_has_made_meanwhile_is_not_replaced(tmp_path, monke
 
 
 def test_from_the_look_at_the_folder_on_it_is_locked(tmp_path, monkeypatch):
-    from ieql import learn
+    from ieql import target
 
     X, y = table()
     refused = []
@@ -204,7 +204,7 @@ def test_from_the_look_at_the_folder_on_it_is_locked(tmp_path, monkeypatch):
             model(tmp_path).fit(X, y)
         refused.append(error)
 
-    monkeypatch.setattr(learn, "prepare", before(learn.prepare, other))
+    monkeypatch.setattr(target, "prepare", before(target.prepare, other))
     model(tmp_path, max_trainings=1).fit(X, y)
     assert len(refused) == 1
 
@@ -220,7 +220,7 @@ def test_what_is_refused_leaves_no_folder_behind(tmp_path):
 
 
 def entered(folder, X, y, **settings):
-    """The run of a fit, as it was when the fit entered it."""
+    """The finished equations of a run, as the fit that goes on with it knows them."""
     from ieql import learn
 
     seen = []
@@ -228,8 +228,8 @@ def entered(folder, X, y, **settings):
     class Seen(BaseException):
         pass
 
-    def looked(*args):
-        seen.append(args[5])
+    def looked(*_, earlier, **__):
+        seen.append(list(earlier.fronts))
         raise Seen
 
     with pytest.MonkeyPatch.context() as patch:
@@ -241,10 +241,10 @@ def entered(folder, X, y, **settings):
 
 def test_a_run_that_goes_on_knows_its_finished_equations(tmp_path):
     X, y = table()
-    assert entered(tmp_path, X, y).earlier == []
+    assert entered(tmp_path, X, y) == []
     first = model(tmp_path).fit(X, y)
     assert first.finished_
-    (front,) = entered(tmp_path, X, y).earlier
+    (front,) = entered(tmp_path, X, y)
     assert [c.expression for c in front] == [c.expression for c in first.fronts_[0]]
     assert [c.rmse_train for c in front] == [c.rmse_train for c in first.fronts_[0]]
 
@@ -256,9 +256,9 @@ def test_equations_that_are_damaged_or_not_finished_are_not_among_them(tmp_path)
     form = json.loads(path.read_text())
     for text in ("{", json.dumps(form | {"finished": False}), json.dumps(form | {"fronts": []})):
         path.write_text(text)
-        assert entered(tmp_path, X, y).earlier == []
+        assert entered(tmp_path, X, y) == []
     path.unlink()
-    assert entered(tmp_path, X, y).earlier == []
+    assert entered(tmp_path, X, y) == []
 
 
 def test_files_of_old_count_as_finished(tmp_path):
@@ -269,7 +269,7 @@ def test_files_of_old_count_as_finished(tmp_path):
     assert form.pop("finished") is True
     path.write_text(json.dumps(form))
     assert IEQLRegressor.load(path).finished_
-    assert len(entered(tmp_path, X, y).earlier) == 1
+    assert len(entered(tmp_path, X, y)) == 1
 
 
 def test_a_kill_while_a_run_goes_on_loses_no_finished_equation(tmp_path, monkeypatch):
@@ -293,7 +293,7 @@ def test_a_kill_while_a_run_goes_on_loses_no_finished_equation(tmp_path, monkeyp
     assert not stored.finished_
     assert "cut short" in stored.report_html()
     assert "cut short" not in first.report_html()
-    (front,) = entered(tmp_path, X, y).earlier
+    (front,) = entered(tmp_path, X, y)
     assert [c.expression for c in front] == [c.expression for c in first.fronts_[0]]
     again = model(tmp_path, max_trainings=5).fit(X, y)
     assert again.finished_
@@ -332,9 +332,9 @@ def test_the_folder_is_whole_after_every_round(tmp_path, monkeypatch):
             seen.append(IEQLRegressor.load(tmp_path / "model.json").equations_)
             assert RunFolder.open(tmp_path).evidence() is not None
 
-        return search(*args, on_round=looked, **options)
+        return train(*args, on_round=looked, **options)
 
-    monkeypatch.setattr(learn, "search", watched)
+    monkeypatch.setattr(learn, "train", watched)
     X, y = table()
     model(tmp_path).fit(X, y)
     assert len(seen) >= 3
@@ -392,16 +392,16 @@ def test_what_was_shown_within_a_round_is_not_lost_by_a_kill(tmp_path, monkeypat
             on_round(result)
             raise Killed
 
-        return search(*args, on_round=once, **options)
+        return train(*args, on_round=once, **options)
 
     X, y = table()
-    monkeypatch.setattr(learn, "search", dies)
+    monkeypatch.setattr(learn, "train", dies)
     with pytest.raises(Killed):
         model(tmp_path).fit(X, y)
     shown = IEQLRegressor.load(tmp_path / "model.json").equations_
     assert not (tmp_path / ".lock").exists()
 
-    monkeypatch.setattr(learn, "search", lambda *_, resumed, **__: ended(resumed))
+    monkeypatch.setattr(learn, "train", lambda *_, resumed, **__: ended(resumed))
     again = model(tmp_path).fit(X, y).equations_
     for row in shown.itertuples():
         as_simple = again[again["complexity"] <= row.complexity]

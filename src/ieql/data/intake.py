@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ieql.prior import Prior
 
 __all__ = [
     "MAX_INPUTS",
+    "Measurements",
     "refuse_extremes",
     "refuse_prior_without_inputs",
     "rows_in_time",
@@ -35,6 +37,29 @@ SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
 MAX_INPUTS = 2_000
 """Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """What is learned from.
+
+    Attributes
+    ----------
+    data : Dataset
+        The rows that are used, in order, with the domain.
+    X, y : arrays (rows, inputs) and (rows,) or (rows, outputs)
+        The user's whole table, in which outliers are named.
+    outside : (X, y) or None
+        Labelled points outside the data.
+    is_named : bool
+        Whether the columns have names of the user's.
+    """
+
+    data: Dataset
+    X: Array
+    y: Array
+    outside: tuple[Array, Array] | None = None
+    is_named: bool = False
 
 
 def rows_in_time(X: Array, seconds: float | None) -> NDArray[np.intp] | slice:

@@ -14,6 +14,8 @@ from ieql.options import FitOptions, Resume, of_old, options, plain_settings
 __all__ = ["differences", "options_of", "run_settings"]
 
 Array = NDArray[np.float64]
+DOMAIN = {"domain", "domain_is_declared", "declared_inputs"}
+"""What the user gives by the one option ``domain``."""
 
 
 def run_settings(
@@ -49,8 +51,10 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     before = {**of_old(), **before}
     before.setdefault("declared_inputs", now.get("declared_inputs"))
     free = {name for name, option in options().items() if option.resume is not Resume.FIXED}
-    names = sorted({*before, *now} - free)
-    return [name for name in names if before.get(name) != now.get(name)]
+    names = {name for name in {*before, *now} - free if before.get(name) != now.get(name)}
+    if names & DOMAIN:
+        names = {*names - DOMAIN, "domain"}
+    return sorted(names)
 
 
 def options_of(settings: Mapping[str, Any]) -> FitOptions:

@@ -8,16 +8,17 @@ import joblib
 import pytest
 
 from ieql.selection import Front
-from ieql.training.archive import Archive
-from ieql.training.fast.search import Budget, Result, search
+from ieql.training.fast.search import FastTrainer
+from ieql.training.trainers import Budget, State, train
 from tasks import make_task
 
 FORMULA = "x*y + 0.5*cos(3*x)"
 
 
-def run(trainings=6, *, n_jobs=1, seed=0, tasks=None, max_time=None, min_time=None, **options):
+def run(trainings=6, *, tasks=None, on_round=None, **limits):
     tasks = tasks or [make_task(FORMULA, noise=0.05)]
-    return search(tasks, Budget(max_time, trainings, min_time), seed=seed, n_jobs=n_jobs, **options)
+    budget = Budget(max_trainings=trainings, **limits)
+    return train(FastTrainer(), tasks, budget, on_round=on_round)
 
 
 def texts(result):
@@ -94,8 +95,8 @@ def test_every_target_has_its_own_front():
 
 
 def test_a_budget_of_time_is_counted_from_the_start_of_the_clock():
-    assert Budget(10.0, None).deadline(100.0) == 110.0
-    assert Budget(None, 5).deadline(100.0) == float("inf")
+    assert Budget(10.0, None, start=100.0).deadline == 110.0
+    assert Budget(None, 5, start=100.0).deadline == float("inf")
 
 
 def test_when_the_time_is_up_there_is_still_a_front():
@@ -114,7 +115,7 @@ def test_the_search_ends_by_itself_when_the_equation_is_exact():
 def test_the_front_can_be_watched():
     rounds: list[tuple[int, int]] = []
 
-    def watch(result: Result) -> None:
+    def watch(result: State) -> None:
         assert all(isinstance(front, Front) for front in result.fronts)
         rounds.append((result.n_trainings, len(result.fronts[0].candidates)))
 
@@ -128,7 +129,7 @@ def test_the_front_can_be_watched():
 def test_an_interrupt_keeps_what_was_found(n_jobs):
     seen = []
 
-    def interrupt(result: Result) -> None:
+    def interrupt(result: State) -> None:
         seen.append(texts(result))
         raise KeyboardInterrupt
 
@@ -157,11 +158,6 @@ def test_an_interrupt_in_the_middle_of_a_round_keeps_the_islands_that_came_home(
     assert result.interrupted
     assert result.n_trainings == 2
     assert len(result.fronts[0].candidates) > 1
-
-
-def test_a_result_shows_the_front_of_each_archive():
-    archives = [Archive(), Archive()]
-    assert Result(archives).fronts == [a.front for a in archives]
 
 
 # --- a least time --------------------------------------------------------------------------------
@@ -193,9 +189,9 @@ def test_a_least_time_is_over_at_last(easily_content):
 
 
 def test_a_least_time_ends_with_the_greatest():
-    assert Budget(10.0, None, 4.0).earliest(100.0) == 104.0
-    assert Budget(10.0, None, 40.0).earliest(100.0) == 110.0
-    assert Budget(10.0, None).earliest(100.0) == 100.0
+    assert Budget(10.0, None, 4.0, start=100.0).earliest == 104.0
+    assert Budget(10.0, None, 40.0, start=100.0).earliest == 110.0
+    assert Budget(10.0, None, start=100.0).earliest == 100.0
 
 
 def test_an_exact_equation_ends_the_search_before_any_least_time():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 
 from ieql import IEQLRegressor
 from ieql.errors import IeqlError
-from ieql.training.fast.search import Budget
-from ieql.training.paper.sweep import spread_order, sweep
 from ieql.training.paper.settings import PaperSettings
+from ieql.training.paper.sweep import PaperTrainer, spread_order
+from ieql.training.trainers import Budget, train
 from tasks import make_task
 
 SMALL = PaperSettings(
@@ -23,7 +24,8 @@ NO_LIMIT = Budget(None, None)
 
 def run(budget=NO_LIMIT, settings=SMALL, n_jobs=1, tasks=None, **options):
     tasks = tasks or [make_task("x*y + 0.5*x", noise=0.02)]
-    return sweep(tasks, budget, settings, seed=0, n_jobs=n_jobs, **options)
+    budget = replace(budget, seed=0, n_jobs=n_jobs, start=time.monotonic())
+    return train(PaperTrainer(settings), tasks, budget, **options)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 78])
@@ -37,9 +39,9 @@ def test_every_beginning_of_the_order_covers_the_range(n):
 
 def test_a_sweep_trains_one_model_per_strength():
     told = []
-    result = run(on_round=lambda r: told.append(r.n_trainings))
+    result = run(on_round=lambda r: told.append((r.n_trainings, bool(r.reason))))
     assert result.n_trainings == 4
-    assert told == [1, 2, 3, 4]
+    assert told == [(1, False), (2, False), (3, False), (4, False), (4, True)]
     assert result.reason == "all 4 models of the sweep are trained"
     assert len(result.fronts[0].candidates) >= 2  # the mean predictor and a model
     assert result.largest[0] > 0
@@ -138,7 +140,7 @@ def test_a_least_time_trains_more_than_one_sweep():
     assert result.reason == (
         f"all 4 models of the sweep, and {more} from other random starts, are trained"
     )
-    errors = {i: find.candidate.rmse_train for (_, i), find in result.finds.items()}
+    errors = {i: m.candidate.rmse_train for (_, i), m in result.models.items()}
     once = {i: find.candidate.rmse_train for (_, i), find in run().finds.items()}
     assert once == {i: errors[i] for i in range(4)}
     assert any(errors[i] != errors[i % 4] for i in errors if i >= 4)

@@ -1,0 +1,54 @@
+"""The options of a fit as options of the command line, made from their declaration.
+
+A command takes them as ``**chosen``; `fit_options` replaces that by one parameter per option, from
+which typer makes flags, help and checks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from ieql.options import NOT_GIVEN, Option, Resume, default_of, options
+
+__all__ = ["fit_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def fit_options(*, resuming: bool = False) -> Callable[[Command], Command]:
+    """Give a command all options of a fit or, for a run that goes on, those that may change."""
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        added = [
+            _parameter(name, option, resuming)
+            for name, option in options().items()
+            if option.flag is not None and not (resuming and option.resume is Resume.FIXED)
+        ]
+        command.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        command.__annotations__ |= {p.name: p.annotation for p in added}
+        return command
+
+    return decorate
+
+
+def _parameter(name: str, option: Option, resuming: bool) -> inspect.Parameter:
+    flag = option.flag
+    assert flag is not None
+    default = default_of(name) if flag.default is NOT_GIVEN else flag.default
+    help = flag.help() if callable(flag.help) else flag.help
+    if resuming and option.resume is Resume.KEPT:
+        default, help = None, f"{help}  [default: as before]"
+    kind: Any = flag.type if default is not None else flag.type | None
+    info = typer.Option(flag.name, metavar=flag.metavar, min=flag.least, help=help)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, info],
+    )
