@@ -1,13 +1,15 @@
 # Needs only make and Python 3.11 or newer; everything else goes into .venv.
 # Another interpreter: make test PYTHON=python3.12
+# Without a count of the lines that were run, which takes time: make test COVERAGE=
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+COVERAGE ?= --cov=src
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs paper soak clean
+.PHONY: help demo test hooks bench dist docs paper soak clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +21,23 @@ test: $(VENV)/installed-test ## Lint, check the types and run every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 $(COVERAGE)
+
+hooks: $(VENV)/installed-test ## Check style before each commit and types before each push (pre-commit)
+	@$(INSTALL) 'pre-commit>=3.7'
+	$(BIN)/pre-commit install --hook-type pre-commit --hook-type pre-push
+
+bench: $(VENV)/installed ## Ten minutes of fits and kernels beside the last release; STORE=1 keeps them
+	$(BIN)/python benchmarks/bench.py $(if $(STORE),--store)
+
+dist: $(VENV)/installed ## Build the source archive and the wheel, and try the wheel
+	@rm -rf dist
+	@$(INSTALL) 'hatchling>=1.25'
+	$(BIN)/python -m hatchling build
+	@$(PYTHON) -m venv dist/trial
+	@dist/trial/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	dist/trial/bin/ieql --version
+	@rm -rf dist/trial
 
 soak: $(VENV)/installed-test ## Run the long checks of reliability (about two hours) and write docs/reliability.md
 	$(BIN)/python -m soak; result=$$?; $(BIN)/python -m soak --write; exit $$result
@@ -31,7 +49,7 @@ paper: $(VENV)/installed-paper ## Reproduce every table and figure of the paper;
 	$(BIN)/python -m experiments all --budget quick
 
 clean: ## Remove the environment and everything generated, except runs/
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps stand for a finished set-up, which is repeated only when what is to be installed changes.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ieql.regressor import IEQLRegressor
     from ieql.units import Unit
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"  # the one place: pyproject.toml reads it from here
 __all__ = ["IEQLRegressor", "IeqlError", "Prior", "Unit", "load_problem"]
 
 _HOMES = {

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ieql import __version__
 from ieql.cli_options import fit_options
 from ieql.console import front_table, visible
 from ieql.doubts import validation_sentence
@@ -65,6 +66,24 @@ Precise = Annotated[
 def main() -> None:
     """Run the command line."""
     app(prog_name="ieql")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ieql {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
 
 
 @contextlib.contextmanager
