@@ -15,25 +15,20 @@ import ieql
 
 SOURCE = Path(ieql.__file__).parent
 
-# From the top down. "folder.*", and files in brackets, are one layer: they may import one another.
+# From the top down. A folder, and what stands in brackets, is one layer: its files may import one
+# another.
 ORDER: list[str | tuple[str, ...]] = [
-    "errors",
-    "plugins",
-    "files",
-    "units",
-    "prior",
+    ("errors", "plugins", "files"),
+    ("units", "prior"),
     "data.*",
-    "network",
-    "equations.*",
-    "problems",  # data and the equations behind them: the search and the doors may use it, too
-    "selection",  # trainings yield its candidates
-    "doubts",
+    ("network", "equations.*"),
+    # Problems are data and the equations behind them: the search and the doors may use them, too.
+    ("problems", "selection", "doubts"),
     "training.*",
     ("options", "model"),
     "export.*",
     "report.*",
-    "observer",
-    ("target", "learn"),
+    ("observer", "target", "learn"),
     "run.*",
     ("console", "progress", "plots", "regressor"),  # the doors, the public names between them
     "__init__",

@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ieql import __version__
-from ieql.cli_options import fit_options
+from ieql.cli_options import FitCommand, fit_options
 from ieql.console import front_table, visible
-from ieql.doubts import validation_sentence
 from ieql.errors import IeqlError, nearest
-from ieql.run.folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,10 +138,11 @@ def demo(
 
 
 @app.command(
+    cls=FitCommand,
     epilog=_examples(
         "ieql fit data.csv --target torque",
         "ieql fit data.csv --target torque --inputs speed,load --prior motor --time 120",
-    )
+    ),
 )
 @_plain_speech()
 @fit_options()
@@ -190,6 +189,8 @@ def fit(
         X_held_out, y_held_out = split_file(
             extrapolation, read_csv(extrapolation), targets, names, min_rows=1
         )
+    from ieql.run.folder import RunFolder
+
     folder = out or default_folder(data, targets)
     if not overwrite and RunFolder.exists(folder):
         there = f"There is a run in {folder}; it goes on if nothing has changed."
@@ -212,7 +213,7 @@ def fit(
     _conclude(model, folder, "fit")
 
 
-@app.command(epilog=_examples("ieql resume runs/torque --time 60"))
+@app.command(cls=FitCommand, epilog=_examples("ieql resume runs/torque --time 60"))
 @_plain_speech()
 @fit_options(resuming=True)
 def resume(run: Run, **chosen: Any) -> None:
@@ -350,6 +351,8 @@ def export(
 def report(run: Run) -> None:
     """Write the report of a run again: one HTML page, for instance after an update of ieql."""
     model = _load(run)
+    from ieql.run.folder import RunFolder
+
     folder = RunFolder.open(run)
     evidence = folder.evidence()
     if evidence is not None:
@@ -418,6 +421,8 @@ def _interval(bounds: Any, where: str) -> tuple[float, float]:
 
 
 def _load(run: Path) -> IEQLRegressor:
+    from ieql.run.folder import RunFolder
+
     path = RunFolder.open(run).model_path()  # before the import, which takes a second
     from ieql.regressor import IEQLRegressor
 
@@ -445,6 +450,8 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(header)
     for row, selected in zip(rows, front["selected"], strict=True):
         typer.echo(typer.style(row, bold=True) if selected else row)
+    from ieql.doubts import validation_sentence
+
     typer.echo(validation_sentence(model.validation_))
     chosen = [e for e, selected in zip(equations, front["selected"], strict=True) if selected]
     typer.echo("\nSelected (*):")
@@ -480,6 +487,8 @@ def _conclude(model: IEQLRegressor, folder: Path, command: str) -> None:
     typer.echo("\n" + visible(_why_stopped(model, shlex.quote(str(folder)), command)))
     if model._not_stored is not None:
         raise IeqlError(f"{model._not_stored} What is printed above is not stored.")
+    from ieql.run.folder import RunFolder
+
     run = visible(shlex.quote(str(folder)))
     typer.echo(f"Report: {visible(str(RunFolder(folder).report_path))}")
     typer.echo(f"Results are in {visible(str(folder))}. Next, try:")

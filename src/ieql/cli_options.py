@@ -6,15 +6,20 @@ which typer makes flags, help and checks.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
+from ieql.errors import IeqlError
 from ieql.options import NOT_GIVEN, Option, Resume, default_of, options
+from ieql.plugins import VARIABLE, load_plugins
 
-__all__ = ["fit_options"]
+__all__ = ["FitCommand", "fit_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,13 +42,29 @@ def fit_options(*, resuming: bool = False) -> Callable[[Command], Command]:
     return decorate
 
 
+class FitCommand(TyperCommand):
+    """A command with options of a fit, whose help lists what has been registered by then."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the options, that which lists names made anew."""
+        if VARIABLE in os.environ:
+            with contextlib.suppress(IeqlError):  # it is said when a name is not found
+                load_plugins()
+        for param in self.params:
+            option = options().get(param.name or "")
+            if option is not None and option.flag is not None and callable(option.flag.help):
+                kept = "  [default: as before]" if param.default is None else ""
+                param.help = option.flag.help() + kept  # type: ignore[attr-defined]
+        super().format_options(ctx, formatter)
+
+
 def _parameter(name: str, option: Option, resuming: bool) -> inspect.Parameter:
     flag = option.flag
     assert flag is not None
     default = default_of(name) if flag.default is NOT_GIVEN else flag.default
-    help = flag.help() if callable(flag.help) else flag.help
+    help = "" if callable(flag.help) else flag.help
     if resuming and option.resume is Resume.KEPT:
-        default, help = None, f"{help}  [default: as before]"
+        default = None
     kind: Any = flag.type if default is not None else flag.type | None
     info = typer.Option(flag.name, metavar=flag.metavar, min=flag.least, help=help)
     return inspect.Parameter(

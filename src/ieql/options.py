@@ -3,6 +3,8 @@
 `FitOptions` is the list of them, with default, check, help, and whether a run may go on with
 another value. The estimator inherits it, the command line makes its options of it, and the run
 folder, the model's file and the report read from it what they store and show.
+
+Nothing heavy is imported to list them: ``ieql --help`` does that.
 """
 
 from __future__ import annotations
@@ -11,16 +13,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from enum import Enum
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ieql.errors import IeqlError, nearest
-from ieql.prior import PRESETS, Prior
-from ieql.selection import CRITERIA, DEFAULT, find_criterion
-from ieql.training.registry import TRAINERS, trainer_of
 
 if TYPE_CHECKING:
+    from ieql.prior import Prior
     from ieql.training.paper.settings import PaperSettings
     from ieql.training.trainers import Trainer
 
@@ -100,8 +99,8 @@ class Option:
     ----------
     kind : str
         Its type and default in words, for the documentation.
-    help : str
-        What it does, for the documentation.
+    help : str or callable
+        What it does, for the documentation; a callable where it lists what has been registered.
     check : callable
         Gets name and value; returns the value in plain types, or raises an `IeqlError`.
     resume : Resume
@@ -117,7 +116,7 @@ class Option:
     """
 
     kind: str
-    help: str
+    help: str | Callable[[], str]
     check: Callable[[str, Any], Any]
     resume: Resume = Resume.FIXED
     flag: Flag | None = None
@@ -135,19 +134,23 @@ def _option(*args: Any, **more: Any) -> dict[str, Any]:
 
 def is_whole(value: Any) -> bool:
     """Whether a value is a whole number, of Python or NumPy; True and False are none."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a number of Python or NumPy."""
-    return is_whole(value) or isinstance(value, (float, np.floating))
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _prior(name: str, value: Any) -> Prior:
+    from ieql.prior import Prior
+
     return Prior.of(value)
 
 
 def _trainer(name: str, value: Any) -> Any:
+    from ieql.training.registry import trainer_of
+
     trainer_of(value)
     return dict(value) if isinstance(value, Mapping) else value
 
@@ -180,6 +183,8 @@ def _jobs(name: str, value: Any) -> int | None:
 
 
 def _selection(name: str, value: Any) -> str:
+    from ieql.selection import find_criterion
+
     return find_criterion(value).name
 
 
@@ -194,6 +199,27 @@ def _loss(name: str, value: Any) -> str:
 
 def _as_it_is(name: str, value: Any) -> Any:
     return value
+
+
+# --- what has been registered, for help --------------------------------------------------------
+
+
+def _presets() -> str:
+    from ieql.prior import PRESETS
+
+    return ", ".join(PRESETS)
+
+
+def _criteria() -> str:
+    from ieql.selection import CRITERIA
+
+    return ", ".join(CRITERIA)
+
+
+def _trainers() -> str:
+    from ieql.training.registry import TRAINERS
+
+    return "; ".join(f"{entry.name} {entry.sentence}" for entry in TRAINERS.values())
 
 
 # --- the list ----------------------------------------------------------------------------------
@@ -211,10 +237,12 @@ class FitOptions:
         default="plain",
         metadata=_option(
             'str, path, mapping or Prior, default "plain"',
-            f"Expert knowledge: a preset ({', '.join(PRESETS)}), a YAML file, a mapping or a "
-            "`Prior`. A file is read once, when `fit` begins.",
+            lambda: (
+                f"Expert knowledge: a preset ({_presets()}), a YAML file, a mapping or a `Prior`. "
+                "A file is read once, when `fit` begins."
+            ),
             _prior,
-            flag=Flag("--prior", f"Preset ({', '.join(PRESETS)}) or YAML file.", str, "PRIOR"),
+            flag=Flag("--prior", lambda: f"Preset ({_presets()}) or YAML file.", str, "PRIOR"),
             stored=False,
             listed=False,
         ),
@@ -229,11 +257,7 @@ class FitOptions:
             _trainer,
             flag=Flag(
                 "--trainer",
-                lambda: (
-                    "How to train: "
-                    + "; ".join(f"{entry.name} {entry.sentence}" for entry in TRAINERS.values())
-                    + "."
-                ),
+                lambda: f"How to train: {_trainers()}.",
                 str,
                 "NAME",
             ),
@@ -284,15 +308,15 @@ class FitOptions:
         ),
     )
     selection: str = field(
-        default=DEFAULT,
+        default="MDL",
         metadata=_option(
-            f'str, default "{DEFAULT}"',
-            f"Criterion that picks the equation used by `predict`: {', '.join(CRITERIA)}.",
+            'str, default "MDL"',
+            lambda: f"Criterion that picks the equation used by `predict`: {_criteria()}.",
             _selection,
             Resume.KEPT,
             flag=Flag(
                 "--select",
-                lambda: f"Criterion that picks the equation: {', '.join(CRITERIA)}.",
+                lambda: f"Criterion that picks the equation: {_criteria()}.",
                 str,
                 "CRITERION",
             ),
@@ -454,6 +478,9 @@ def listed(given: FitOptions) -> dict[str, Any]:
 
 def plain_settings(given: FitOptions) -> dict[str, Any]:
     """All of them in JSON's own types: what was asked, spelled out."""
+    from ieql.prior import Prior
+    from ieql.training.registry import trainer_of
+
     prior = Prior.of(given.prior)
     spelled_out = {
         "prior": None if prior.custom else prior.to_dict(),
@@ -495,7 +522,8 @@ def documentation() -> str:
     lines = ["Parameters", "----------"]
     for name, option in options().items():
         lines.append(f"{name} : {option.kind}")
-        lines += textwrap.wrap(option.help, 91, initial_indent="    ", subsequent_indent="    ")
+        help = option.help() if callable(option.help) else option.help
+        lines += textwrap.wrap(help, 91, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.errors import IeqlError, nearest
+from ieql.plugins import load_plugins
 
 if TYPE_CHECKING:
     from ieql.equations.expression import Expression
@@ -433,6 +434,8 @@ def scores(
 
 def find_criterion(name: str) -> Criterion:
     """Return the criterion of this name; an `IeqlError` names the nearest if there is none."""
+    if name not in CRITERIA:
+        load_plugins()
     if name not in CRITERIA:
         raise IeqlError(
             f"There is no selection criterion {name!r}; known are {', '.join(CRITERIA)}."

@@ -42,6 +42,8 @@ class Format:
     Examples
     --------
     >>> from ieql.equations.expression import Expression
+    >>> from ieql.export.formats import Format
+    >>> from ieql.export.functions import Equation
     >>> def write(equations, domain):
     ...     return "".join(f"{e.target} = {e.expression.text()};" for e in equations)
     >>> format = Format("line", "All equations on one line.", ".txt", write)

@@ -26,10 +26,8 @@ import numpy as np
 
 from ieql.errors import IeqlError
 from ieql.files import NotWritableError, as_bytes, parse_json, read_bytes, read_json, write_whole
-from ieql.model import versions
 from ieql.report.evidence import Evidence
 from ieql.run.lock import not_through_links
-from ieql.run.settings import differences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,6 +83,8 @@ class RunFolder:
         IeqlError
             If the folder cannot be written, or holds files of these names that are not a run's.
         """
+        from ieql.model import versions  # not at the top: `ieql --help` would wait for it
+
         run = cls(path)
         if not run.exists(path):
             run._refuse_foreign_files()
@@ -178,6 +178,8 @@ class RunFolder:
 
     def check_same(self, settings: Mapping[str, Any], data_sha256: str) -> None:
         """Refuse to go on with this run by other data or settings, with a sentence that says it."""
+        from ieql.run.settings import differences
+
         told = self.description()
         advice = "choose another folder, or replace this run (--overwrite, or delete the folder)"
         if told.get("data_sha256") != data_sha256:

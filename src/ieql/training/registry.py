@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from ieql.errors import IeqlError, nearest
+from ieql.plugins import load_plugins
 
 if TYPE_CHECKING:
     from ieql.training.trainers import Trainer
@@ -69,6 +70,8 @@ def trainer_of(given: Any) -> Trainer:
         given = given.get("name", SETTINGS_OF)
     if not isinstance(given, str):
         raise IeqlError(f"trainer must be a name or settings, not {given!r}.")
+    if given not in TRAINERS:
+        load_plugins()
     if given not in TRAINERS:
         raise IeqlError(
             f"There is no trainer {given!r}; known are {', '.join(TRAINERS)}."
