@@ -68,8 +68,8 @@ def test_what_is_fitted_is_what_is_written(shape: Shape, p: list[int], q: list[i
     written = law.expression(NAMES, inputs, Prior.of("plain")).evaluate(XT.T)[:, 0]
     high = np.full(2, 10.0)
     theta, error = fit_law(
-        law.p, law.q, shape.unit.code, shape.reciprocal, law.theta, np.array([5, 6]), XT, written,
-        np.ones(50), XT.min(axis=1), high, 0,
+        law.p, law.q, shape.unit.code, 0, shape.reciprocal, law.theta, np.array([5, 6]), XT,
+        written, np.ones(50), XT.min(axis=1), high, 0,
     )  # fmt: skip
     assert error < 1e-20 * np.mean(written**2)
     assert theta == pytest.approx(law.theta, rel=1e-6, abs=1e-6)
@@ -84,7 +84,7 @@ def test_constants_that_are_a_little_off_are_fitted(shape: Shape) -> None:
     start = law.theta * 1.02
     start[3:5] = law.theta[3:5]
     theta, error = fit_law(
-        law.p, law.q, shape.unit.code, shape.reciprocal, start, free, XT, y, np.ones(200),
+        law.p, law.q, shape.unit.code, 0, shape.reciprocal, start, free, XT, y, np.ones(200),
         XT.min(axis=1), np.full(2, 10.0), 200,
     )  # fmt: skip
     assert error < 1e-10 * np.var(y)

@@ -20,6 +20,7 @@ from ieql.equations.program import Program
 from ieql.equations.refit import inverse_curvature
 from ieql.equations.simplify import gauge
 from ieql.prior import Prior
+from ieql.units import DIV, LOG, MUL, SQRT, SQUARE
 
 __all__ = ["EliminationSettings", "State", "drop_unneeded", "eliminate", "fitted"]
 
@@ -29,6 +30,8 @@ ROUNDING = 1e-24
 MANY_STEPS = 250
 STEPS_TIMES_CONSTANTS = 1600
 """Steps of a patient fit."""
+GAUGED = (SQUARE, SQRT, MUL, DIV, LOG)
+"""Units out of whose arguments `ieql.equations.simplify.gauge` takes a factor."""
 RIDGE = 1e-9
 """Keeps the saliencies of weights that nearly stand in for each other finite."""
 
@@ -92,7 +95,7 @@ def _is_gauged(expression: Expression) -> bool:
     return all(
         max((abs(w) for w in a.weights), default=1.0) <= 4.0
         for node in expression.nodes
-        if node.unit.name in ("square", "sqrt", "mul", "div", "log")
+        if node.unit in GAUGED
         for a in node.args
     )
 
