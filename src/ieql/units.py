@@ -66,7 +66,8 @@ class Unit:
 
     A user-defined unit is probed when it is made: its functions are called on points of its domain,
     and a wrong shape, a value that is not finite, or a derivative that disagrees with finite
-    differences is refused with the reason.
+    differences is refused with the reason. Functions that numba can compile run compiled, as those
+    of the built-in units do, others in NumPy.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ class Unit:
             object.__setattr__(self, column, entry)
         if code == CUSTOM_CODE:
             _probe(self)
-            self._bear(os.urandom(16).hex())
+        self._bear(os.urandom(16).hex())
 
     @property
     def arity(self) -> int:
@@ -259,13 +260,13 @@ class Unit:
         return _rebuild, (columns | {"templates": dict(self.templates)}, vars(self)["_token"])
 
     def _bear(self, token: str) -> None:
-        """Take on what tells a user-defined unit and its copies in other processes from others."""
+        """Take on what tells a unit and its copies in other processes from all others."""
         object.__setattr__(self, "_token", token)
         _living[token] = self
 
 
 _living: WeakValueDictionary[str, Unit] = WeakValueDictionary()
-"""The user-defined units of this process: one that comes back, or comes twice, is the same."""
+"""The units of this process: one that comes back from another, or comes twice, is the same."""
 
 
 def _above(bound: float, limit: float) -> bool:
