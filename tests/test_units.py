@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 import math
 import pickle
@@ -335,11 +336,73 @@ def test_a_user_defined_unit_with_every_column():
     assert hypot.to_interval((3.0, 6.0), (4.0, math.inf)) == (5.0, math.inf)
 
 
+def test_forms_of_exports_are_a_mapping():
+    tanh = Unit(
+        "tanh",
+        np.tanh,
+        tanh_slope,
+        c="tanh({0})",
+        templates={"matlab": "tanh({0})", "c": "old({0})"},
+    )
+    assert tanh.templates == {"matlab": "tanh({0})", "c": "tanh({0})"}
+    assert tanh.template("matlab") == "tanh({0})"
+    with pytest.raises(TypeError):
+        tanh.templates["c"] = "other({0})"
+    again = dataclasses.replace(tanh, cost=3, python="np.tanh({0})")
+    assert again.templates == {**tanh.templates, "python": "np.tanh({0})"}
+    assert (again.cost, again.value) == (3, np.tanh)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "language", "sentence"),
+    [
+        (
+            "matlab",
+            None,
+            "The unit 'mine' has no form in matlab; define it with one, such as "
+            "Unit('mine', ..., templates={'matlab': 'mine({0}, {1})'}).",
+        ),
+        (
+            "c",
+            "C",
+            "The unit 'mine' has no form in C; define it with one, such as "
+            "Unit('mine', ..., c='mine({0}, {1})').",
+        ),
+    ],
+)
+def test_a_form_that_is_missing_is_asked_for_in_a_sentence(dialect, language, sentence):
+    mine = Unit("mine", np.multiply, (lambda a, b: +b, lambda a, b: +a))
+    with pytest.raises(IeqlError) as refused:
+        mine.template(dialect, language)
+    assert str(refused.value) == sentence
+
+
+def test_traits_of_a_users_unit_are_believed_after_a_look():
+    cube = Unit("cube", lambda z: z**3, lambda z: 3 * z**2, powers=(3,))
+    wave = Unit("wave", lambda z: np.sin(z) ** 2, lambda z: np.sin(2 * z), period=math.pi)
+    root = Unit(
+        "root", lambda z: np.sqrt(z) + 1, lambda z: 0.5 / np.sqrt(z), ((0, math.inf),), closed=True
+    )
+    assert (cube.powers, wave.period, root.closed) == ((3,), math.pi, True)
+    assert root.to_interval((0.0, 1.0)) == REALS
+    assert root.to_interval((-0.1, 1.0)) is None
+
+
 def test_a_user_defined_unit_pickles():
     tanh = Unit("tanh", np.tanh, tanh_slope, cost=2)
     again = pickle.loads(pickle.dumps(tanh))
     assert (again.name, again.value, again.cost) == ("tanh", np.tanh, 2)
     assert again.is_custom
+    assert again is tanh  # where the unit itself still is, a copy that comes back is the unit
+
+
+def test_units_that_are_not_copies_stay_apart():
+    one, two = (Unit("tanh", np.tanh, tanh_slope) for _ in range(2))
+    packed = pickle.dumps(one)
+    assert pickle.loads(pickle.dumps(two)) is two
+    del one
+    assert pickle.loads(packed) is not two
+    assert dataclasses.replace(two, cost=5).cost == 5
 
 
 @pytest.mark.parametrize(
@@ -478,6 +541,29 @@ FINE = {"name": "mine", "value": np.tanh, "derivatives": tanh_slope}
         ({"c": "tanh(x)"}, "The c template of unit 'mine' must hold {0} for its arguments"),
         ({"c": "f({0}, {1})"}, "The c template of unit 'mine' must hold {0} for its arguments"),
         ({"c": 1}, "The c template of unit 'mine' must hold {0} for its arguments"),
+        (
+            {"templates": {"matlab": "tanh(x)"}},
+            "The matlab template of unit 'mine' must hold {0} for its arguments",
+        ),
+        (
+            {"templates": ["tanh({0})"]},
+            "The templates of unit 'mine' must be a mapping like {'c': 'tanh({0})'}, not "
+            "['tanh({0})'].",
+        ),
+        (
+            {"powers": (1,)},
+            "Unit 'mine' is not the product of its arguments to the powers (1,).",
+        ),
+        ({"period": 2.0}, "Unit 'mine' does not have the period 2.0."),
+        (
+            {
+                "value": np.arctanh,
+                "derivatives": lambda z: 1 / (1 - z**2),
+                "domains": ((-1, 1),),
+                "closed": True,
+            },
+            "Unit 'mine' is not finite where argument 0 is -1: its domain is not closed.",
+        ),
         (
             {"interval": lambda x: (0.0, 1.0)},
             "The interval rule of unit 'mine' says that its values lie from 0 to 1, where they "

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest
-from ieql.units import UNITS, Unit, unit
+from ieql.units import COS, DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, unit
 
 __all__ = ["PRESETS", "Prior", "parse_yaml"]
 
@@ -35,18 +35,18 @@ RULES = ("not_in", "only_in")
 
 # The unit set of the paper's appendix "iEQL Training" and the four pairs of its equation
 # "prohibited_components".
-PAPER_UNITS = ("cos", "exp", "log", "sqrt", "square", "mul", "div")
+PAPER_UNITS = tuple(u.name for u in (COS, EXP, LOG, SQRT, SQUARE, MUL, DIV))
 PAPER_PAIRS = ("cos(cos)", "cos(exp)", "exp(exp)", "log(log)")
 PLAIN_COSTS = dict.fromkeys(("input", *PAPER_UNITS), 1)
 MOTOR_COSTS = {
     "input": 1,
-    "mul": 2,
-    "div": 5,
-    "square": 2,
-    "log": 5,
-    "sqrt": 3,
-    "exp": 5,
-    "cos": 10,
+    MUL.name: 2,
+    DIV.name: 5,
+    SQUARE.name: 2,
+    LOG.name: 5,
+    SQRT.name: 3,
+    EXP.name: 5,
+    COS.name: 10,
 }
 
 _COMPOSITION = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")

@@ -15,6 +15,7 @@ NaN, in NumPy, in the compiled kernels and in the exported C alike.
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,7 @@ __all__ = [
     "UNITS",
     "Interval",
     "Unit",
+    "probe_points",
     "relaxed_slope",
     "relaxed_value",
     "unit",
@@ -63,7 +66,8 @@ class Unit:
 
     A user-defined unit is probed when it is made: its functions are called on points of its domain,
     and a wrong shape, a value that is not finite, or a derivative that disagrees with finite
-    differences is refused with the reason.
+    differences is refused with the reason. Functions that numba can compile run compiled, as those
+    of the built-in units do, others in NumPy.
 
     Parameters
     ----------
@@ -171,6 +175,7 @@ class Unit:
             object.__setattr__(self, column, entry)
         if code == CUSTOM_CODE:
             _probe(self)
+        self._bear(os.urandom(16).hex())
 
     @property
     def arity(self) -> int:
@@ -252,15 +257,28 @@ class Unit:
         if UNITS.get(self.name) is self:
             return unit, (self.name,)
         columns = {k: getattr(self, k) for k in self.__dataclass_fields__}
-        return _rebuild, (Unit, columns | {"templates": dict(self.templates)})
+        return _rebuild, (columns | {"templates": dict(self.templates)}, vars(self)["_token"])
+
+    def _bear(self, token: str) -> None:
+        """Take on what tells a unit and its copies in other processes from all others."""
+        object.__setattr__(self, "_token", token)
+        _living[token] = self
+
+
+_living: WeakValueDictionary[str, Unit] = WeakValueDictionary()
+"""The units of this process: one that comes back from another, or comes twice, is the same."""
 
 
 def _above(bound: float, limit: float) -> bool:
     return bound > limit or limit == -math.inf
 
 
-def _rebuild(cls: type[Unit], fields: dict[str, Any]) -> Unit:
-    return cls(**fields)
+def _rebuild(columns: dict[str, Any], token: str) -> Unit:
+    found = _living.get(token)
+    if found is None:
+        found = Unit(**columns)
+        found._bear(token)
+    return found
 
 
 def unit(name: str, custom: Mapping[str, Unit] | None = None) -> Unit:
@@ -326,7 +344,7 @@ def _clipped(unit: Unit, z: Sequence[Array], relax: float) -> list[Array]:
 # --- probing of user-defined units -------------------------------------------------------------
 
 
-def _probe_points(unit: Unit) -> list[Array]:
+def probe_points(unit: Unit) -> list[Array]:
     """Points well inside the domain, a few hundred, different in each argument."""
     rng = np.random.default_rng(0)
     points = []
@@ -364,7 +382,7 @@ def _probe(unit: Unit) -> None:
         raise IeqlError(f"Unit {name!r} has the cost {cost!r}; a cost is a positive number.")
     for dialect in unit.templates:
         _probe_template(unit, dialect)
-    args = _probe_points(unit)
+    args = probe_points(unit)
     value = _probe_call(unit, "value", unit.value, args)
     for i in range(unit.arity):
         _probe_derivative(unit, i, args, value)

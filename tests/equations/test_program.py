@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -13,7 +16,7 @@ from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.program import Fit, Program, free_constants
 from ieql.errors import IeqlError
-from ieql.units import UNITS, Unit
+from ieql.units import CUSTOM_CODE, UNITS, Unit
 
 NAMES = ("x1", "x2", "x3")
 EDGES = np.array([0.0, -0.0, 1e-300, -1e-300, 1e300, -1e300, -1.0, 0.5, 1e5, 1e9, np.inf, np.nan])
@@ -262,16 +265,87 @@ def test_only_the_free_constants_move():
     assert np.array_equal(fit.theta[fixed], program.theta[fixed])
 
 
-def test_a_user_defined_unit_is_fitted_in_numpy():
-    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+def opaque(function):
+    """The same function as something that numba cannot compile."""
+    return lambda z, made=[function]: made[0](z)
+
+
+def tanh_slope(z):
+    return 1 - np.tanh(z) ** 2
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_user_defined_unit_is_fitted(compiled):
+    """Compiled if numba can, in NumPy otherwise."""
+    made = (lambda f: f) if compiled else opaque
+    tanh = Unit("tanh", made(np.tanh), made(tanh_slope))
     expression = parse("0.5*tanh(x1 + 0.8*x2 + 0.3)", custom={"tanh": tanh})
     program = Program.of(expression)
-    assert not program.is_compiled
+    assert program.is_compiled == compiled
     XT = rows(100)
     y = 2 * np.tanh(XT[0] + 1.5 * XT[1] - 0.4) + 1e-3 * np.sin(50 * XT[2])
     fit = program.fit(XT, y)
     assert fit.converged
     np.testing.assert_allclose(fit.theta[program.free], [-0.4, 1.5, 2.0], atol=1e-2)
+
+
+LENGTH = Unit(
+    "length",
+    np.hypot,
+    (lambda a, b: a / np.hypot(a, b), lambda a, b: b / np.hypot(a, b)),
+    domains=((0.0, 10.0), (-np.inf, 5.0)),
+)
+
+
+@pytest.mark.parametrize("relax", [0.0, 0.3])
+def test_a_compiled_unit_of_the_users_does_what_numpy_does(relax):
+    """On more rows than a block has, with both kinds of edges, and relaxed close to them."""
+    program = Program.of(
+        parse("2*length(x1 + 0.5*x2, 3*x3)*cos(x1) + 0.3", custom={"length": LENGTH})
+    )
+    assert program.is_compiled
+    XT = rows(600, low=-3.0, high=3.0)
+    y = np.sin(XT.sum(axis=0))
+    for ours, numpys in zip(
+        program.normal_equations(XT, y, relax=relax),
+        in_numpy(program).normal_equations(XT, y, relax=relax),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, numpys, rtol=1e-9, atol=1e-12)
+    ours, numpys = program.fit(XT, y, relax=relax), in_numpy(program).fit(XT, y, relax=relax)
+    assert ours.steps == numpys.steps
+    np.testing.assert_allclose(ours.theta, numpys.theta, rtol=1e-6)
+
+
+def test_a_program_with_a_users_unit_crosses_to_another_process():
+    """Where its machine code stands is another place there, so no address travels with it."""
+    program = Program.of(parse("2*length(x1 + 3, x2)", custom={"length": LENGTH}))
+    program.evaluate(rows(5))
+    code = (
+        "import pickle, sys, numpy as np\n"
+        "program = pickle.load(sys.stdin.buffer)\n"
+        "assert program.is_compiled\n"
+        "print(program.evaluate(np.ones((3, 1)))[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        input=cloudpickle.dumps(program),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert float(done.stdout) == pytest.approx(2 * np.hypot(4.0, 1.0))
+
+
+def test_a_code_that_no_unit_has_is_an_error():
+    """A new row of the table computed z/z in compiled code until 31 tests failed."""
+    program = Program.of(parse("cos(x1)"))
+    for op in (len(UNITS), 99, CUSTOM_CODE):  # the last one without an address
+        unknown = replace(program, op=np.array([op], np.int64))
+        with pytest.raises(ValueError, match="has no kernel"):
+            unknown.evaluate(rows(5))
+        with pytest.raises(ValueError, match="has no kernel"):
+            unknown.fit(rows(5), np.ones(5), relax=0.1)
 
 
 def test_the_domain_of_a_user_defined_unit_is_kept():

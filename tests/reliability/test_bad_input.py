@@ -782,14 +782,17 @@ def echo_unless_full(starts: tuple[str, ...]) -> Callable[..., None]:
     return limited
 
 
-def test_kernels_compile_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_compile_where_nothing_can_be_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     import numba
     from numba.core import caching
 
     from ieql.equations import compiled
 
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    # Even the superuser cannot make a folder inside a file.
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(compiled, "_temporary", None)
     locators = [caching.UserProvidedCacheLocator]
     monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", locators)

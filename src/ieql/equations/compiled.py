@@ -6,16 +6,20 @@ NaN and infinity keep their meaning everywhere, so "nnan" and "ninf" are never a
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
+
+from ieql.equations.kernel_cache import cache_folder
 
 __all__ = ["entry", "exact", "loose"]
 
@@ -46,22 +50,28 @@ def entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
 
     def stored(kernel: Kernel) -> Kernel:
         # numba refuses to compile where it finds no folder to write to, or a full disk.
-        try:
-            return compiled(kernel)
-        except (RuntimeError, OSError) as error:
-            if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
-                raise
-        settings: Any = numba.config  # typed in some versions, and never with all its names
-        before = settings.CACHE_DIR
-        try:
-            settings.CACHE_DIR = _temporary_cache()
-            return compiled(kernel)
-        except (RuntimeError, OSError):
-            return compiled(kernel, cache=False)
-        finally:
-            settings.CACHE_DIR = before
+        for folder in (cache_folder, _temporary_cache):
+            try:
+                with _kept_in(folder):
+                    return compiled(kernel)
+            except (RuntimeError, OSError) as error:
+                if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
+                    raise
+        return compiled(kernel, cache=False)
 
     return compiled_somehow
+
+
+@contextlib.contextmanager
+def _kept_in(folder: Callable[[], Path]) -> Iterator[None]:
+    """Let numba keep what it compiles in a folder, for once."""
+    settings: Any = numba.config  # typed in some versions, and never with all its names
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(folder())
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
 
 
 def _interruptible(kernel: Kernel) -> Kernel:
@@ -95,7 +105,7 @@ def _comes_from_interrupt(error: BaseException | None) -> bool:
 _temporary: str | None = None
 
 
-def _temporary_cache() -> str:
+def _temporary_cache() -> Path:
     """Return a folder for compiled kernels that lasts as long as this process.
 
     Never one of a fixed name: compiled code that somebody else has put there would be run.
@@ -112,4 +122,4 @@ def _temporary_cache() -> str:
             "once.",
             stacklevel=2,
         )
-    return _temporary
+    return cache_folder()

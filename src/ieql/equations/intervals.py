@@ -21,7 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.units import REALS, Interval, Unit
+from ieql.units import (
+    COS,
+    DIV,
+    EXP,
+    IDENTITY,
+    LOG,
+    MUL,
+    REALS,
+    SIN,
+    SQRT,
+    SQUARE,
+    Interval,
+    Unit,
+)
 
 __all__ = ["RULES", "Bounds", "Enclosure", "Rule", "rule_of"]
 
@@ -158,20 +171,20 @@ def _slopes_of_quotient(value: Bounds, a: Bounds, b: Bounds) -> tuple[Bounds, Bo
     return inverse, _negative(product(value, inverse))
 
 
-RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Mapping[Unit, Rule] = MappingProxyType(
     {
-        "identity": Rule(lambda x: x, lambda v, x: (_one(x),)),
-        "cos": Rule(cos, lambda v, x: (_negative(sin(x)),)),
-        "sin": Rule(sin, lambda v, x: (cos(x),)),
-        "exp": Rule(exp, lambda v, x: (v,)),
-        "log": Rule(log, lambda v, x: (reciprocal(x),)),
-        "sqrt": Rule(sqrt, lambda v, x: (_halved(reciprocal(v)),)),
-        "square": Rule(square, lambda v, x: ((2.0 * x[0], 2.0 * x[1]),)),
-        "mul": Rule(product, lambda v, a, b: (b, a)),
-        "div": Rule(lambda a, b: product(a, reciprocal(b)), _slopes_of_quotient),
+        IDENTITY: Rule(lambda x: x, lambda v, x: (_one(x),)),
+        COS: Rule(cos, lambda v, x: (_negative(sin(x)),)),
+        SIN: Rule(sin, lambda v, x: (cos(x),)),
+        EXP: Rule(exp, lambda v, x: (v,)),
+        LOG: Rule(log, lambda v, x: (reciprocal(x),)),
+        SQRT: Rule(sqrt, lambda v, x: (_halved(reciprocal(v)),)),
+        SQUARE: Rule(square, lambda v, x: ((2.0 * x[0], 2.0 * x[1]),)),
+        MUL: Rule(product, lambda v, a, b: (b, a)),
+        DIV: Rule(lambda a, b: product(a, reciprocal(b)), _slopes_of_quotient),
     }
 )
-"""The rule of every built-in unit, by its name in `ieql.units.UNITS`."""
+"""The rule of every unit of the table."""
 
 
 def _halved(x: Bounds) -> Bounds:
@@ -181,7 +194,7 @@ def _halved(x: Bounds) -> Bounds:
 def rule_of(unit: Unit) -> Rule:
     """The rule of a unit; that of a user's own is made from its scalar `interval`, box by box."""
     if not unit.is_custom:
-        return RULES[unit.name]
+        return RULES[unit]
 
     def value(*args: Bounds) -> Bounds:
         found = np.array(

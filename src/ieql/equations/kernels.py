@@ -1,16 +1,16 @@
 """Compiled kernels: an interpreter for flat programs that runs over blocks of rows.
 
-One set of kernels serves every equation; nothing is compiled per equation. A program is four arrays
-(`Code`; see `ieql.equations.program.Program`), its constants stand in one vector theta.
+One set of kernels serves every equation; nothing is compiled per equation. A program is some arrays
+(`Code`; see `ieql.equations.program.Program`), its constants stand in one vector theta. The arity
+of a unit, its singular arguments and the edges of their domains come with the program; the code of
+a unit says what is computed, and one that no unit has is an error. A user-defined unit is called
+where its own compiled functions stand (`ieql.equations.user_units`).
 
 Rows pass in blocks that stay in the cache: first all arguments z, values y and slopes ∂y/∂z, then
 backwards the sensitivities of the output, which times the sources are the rows of the Jacobian.
 Sine, cosine, exponential and logarithm are polynomials that the compiler turns into vector
 instructions, several times faster than a call of the C library for every number; outside the range
 where they are exact to the last bits the C library is called.
-
-All kernels stand in this one file, because numba's cache notices a change in the file of the kernel
-that is called from Python, not in another one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from numba import types
 from numpy.typing import NDArray
 
 from ieql.equations.compiled import entry, exact, loose
-from ieql.units import EXP_LIMIT
+from ieql.equations.user_units import call_rows
+from ieql.units import CUSTOM_CODE, EXP_LIMIT, UNITS
+
+_IDENTITY, _COS, _SIN, _EXP, _LOG, _SQRT, _SQUARE, _MUL, _DIV = (u.code for u in UNITS.values())
 
 BLOCK = 256
 """Rows at a time: the blocks of a usual equation fit into the second-level cache."""
@@ -41,16 +44,18 @@ Flags = NDArray[np.bool_]
 _F1 = types.Array(types.float64, 1, "C", readonly=True)
 _F2 = types.Array(types.float64, 2, "C", readonly=True)
 _I1 = types.Array(types.int64, 1, "C", readonly=True)
-_PROGRAM = (_I1, _I1, _I1, _I1, _F1, _F2)
+_PROGRAM = (_I1, _I1, _I1, _I1, _I1, _F2, _F1, _F2)
 
 
 class Code(NamedTuple):
     """The arrays of a program; the bias of sum s is theta[ptr[s] + s], its weights follow."""
 
     op: Indices
+    calls: Indices
     first: Indices
     ptr: Indices
     src: Indices
+    edges: Matrix
     relax: float
 
 
@@ -168,78 +173,121 @@ def log_rows(z: Row, y: Row, m: int) -> None:
 
 
 @exact
-def apply_unit(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
-    """Value and slopes of one unit, as in the table of units; `a` is `b` for one argument."""
-    if op == 0:  # identity
+def _call_unit(call: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+    """Value and slopes of a user-defined unit, whose compiled functions take blocks of doubles."""
+    rows = np.empty((5, BLOCK))
+    for start in range(0, m, BLOCK):
+        count = min(BLOCK, m - start)
+        for i in range(count):
+            rows[0, i] = a[start + i]
+            rows[1, i] = b[start + i]
+        call_rows(call, rows[0], rows[1], rows[2], rows[3], rows[4], count)
+        for i in range(count):
+            y[start + i] = rows[2, i]
+            da[start + i] = rows[3, i]
+            db[start + i] = rows[4, i]
+
+
+@exact
+def apply_unit(op: int, call: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+    """Value and slopes of one unit, as in the table of units; `a` is `b` for one argument.
+
+    `call` is the address of a user-defined unit, 0 for one of the table.
+    """
+    if op == _IDENTITY:
         for i in range(m):
             y[i] = a[i]
             da[i] = 1.0
-    elif op == 1:  # cos
+    elif op == _COS:
         _sincos(a, da, y, m)
         for i in range(m):
             da[i] = -da[i]
-    elif op == 2:  # sin
+    elif op == _SIN:
         _sincos(a, y, da, m)
-    elif op == 3:  # exp
+    elif op == _EXP:
         exp_rows(a, y, m)
         for i in range(m):
             da[i] = y[i]
-    elif op == 4:  # log
+    elif op == _LOG:
         log_rows(a, y, m)
         for i in range(m):
             da[i] = 1.0 / a[i] if a[i] > 0.0 else np.nan
-    elif op == 5:  # sqrt
+    elif op == _SQRT:
         for i in range(m):
             y[i] = np.sqrt(a[i])
             da[i] = 0.5 / y[i]
-    elif op == 6:  # square
+    elif op == _SQUARE:
         for i in range(m):
             y[i] = a[i] * a[i]
             da[i] = 2.0 * a[i]
-    elif op == 7:  # mul
+    elif op == _MUL:
         for i in range(m):
             y[i] = a[i] * b[i]
             da[i] = b[i]
             db[i] = a[i]
-    else:  # div
+    elif op == _DIV:
         for i in range(m):
             below = b[i] if b[i] != 0.0 else np.nan
             y[i] = a[i] / below
             da[i] = 1.0 / below
             db[i] = -y[i] / below
+    elif op == CUSTOM_CODE and call != 0:
+        _call_unit(call, a, b, y, da, db, m)
+    else:
+        raise ValueError("A unit of the program has no kernel.")
 
 
 @exact
-def _apply_relaxed(op: int, relax: float, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+def _apply_relaxed(code: Code, k: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
     """Units with straight lines closer than `relax` to their singularity, or where exp is large.
 
     See `ieql.units.relaxed_value`, which says why.
     """
-    if op == 3:
+    op, relax = code.op[k], code.relax
+    if op == _EXP:
         exp_rows(a, y, m)
         edge = math.exp(EXP_LIMIT)
         for i in range(m):
             da[i] = edge if a[i] > EXP_LIMIT else y[i]
             if a[i] > EXP_LIMIT:
                 y[i] = edge + edge * (a[i] - EXP_LIMIT)
-    elif op == 4:
+    elif op == _LOG:
         log_rows(a, y, m)
         edge = math.log(relax)
         for i in range(m):
             if a[i] < relax:
                 y[i] = edge + (a[i] - relax) / relax
             da[i] = 1.0 / max(a[i], relax)
-    elif op == 5:
+    elif op == _SQRT:
         for i in range(m):
             root = np.sqrt(max(a[i], relax))
             da[i] = 0.5 / root
             y[i] = root + (da[i] * (a[i] - relax) if a[i] < relax else 0.0)
-    else:
+    elif op == _DIV:
         for i in range(m):
             slope = 1.0 / max(b[i], relax)
             da[i] = slope * (2.0 - b[i] * slope) if b[i] < relax else slope
             y[i] = a[i] * da[i]
             db[i] = -a[i] * slope * slope
+    elif op == CUSTOM_CODE:
+        s, t = code.first[k], code.first[k + 1] - 1
+        inside = np.empty((2, m))
+        _clip(a, code.edges[0, s] + relax, code.edges[1, s] - relax, inside[0], m)
+        _clip(b, code.edges[0, t] + relax, code.edges[1, t] - relax, inside[1], m)
+        apply_unit(op, code.calls[k], inside[0], inside[1], y, da, db, m)
+        for i in range(m):
+            if a[i] != inside[0, i]:
+                y[i] += da[i] * (a[i] - inside[0, i])
+            if t > s and b[i] != inside[1, i]:
+                y[i] += db[i] * (b[i] - inside[1, i])
+    else:
+        apply_unit(op, 0, a, b, y, da, db, m)
+
+
+@exact
+def _clip(z: Row, low: float, high: float, clipped: Row, m: int) -> None:
+    for i in range(m):
+        clipped[i] = low if z[i] < low else high if z[i] > high else z[i]
 
 
 # --- one block of rows -------------------------------------------------------------------------
@@ -289,10 +337,10 @@ def _forward(code: Code, theta: Row, XT: Matrix, start: int, m: int, work: Work)
         s, t = code.first[k], code.first[k + 1] - 1
         for q in range(s, t + 1):
             _affine(code, theta, q, Y, Z[q], m)
-        if code.relax > 0.0 and (3 <= code.op[k] <= 5 or code.op[k] == 8):
-            _apply_relaxed(code.op[k], code.relax, Z[s], Z[t], Y[d + k], S[s], S[t], m)
+        if code.relax > 0.0:
+            _apply_relaxed(code, k, Z[s], Z[t], Y[d + k], S[s], S[t], m)
         else:
-            apply_unit(code.op[k], Z[s], Z[t], Y[d + k], S[s], S[t], m)
+            apply_unit(code.op[k], code.calls[k], Z[s], Z[t], Y[d + k], S[s], S[t], m)
     s = len(code.ptr) - 2
     _affine(code, theta, s, Y, Z[s], m)
 
@@ -417,13 +465,16 @@ def gram(J: Matrix, r: Row, m: int, A: Matrix, g: Row) -> None:
 
 
 @exact
-def _outside(Z: Matrix, guarded: Indices, floor: float, m: int, bad: Flags) -> None:
-    """Mark the guarded sums that are not above `floor` on some row."""
+def _outside(Z: Matrix, guarded: Indices, edges: Matrix, margin: float, m: int, bad: Flags) -> None:
+    """Mark the guarded sums that are not inside their domain, by a margin, on some row."""
     for j in range(len(guarded)):
-        z = Z[guarded[j]]
+        z, low, high = Z[guarded[j]], edges[0, guarded[j]] + margin, edges[1, guarded[j]] - margin
         count = 0
         for i in range(m):
-            count += 0 if z[i] > floor else 1
+            count += 0 if z[i] > low else 1
+        if high < np.inf:
+            for i in range(m):
+                count += 0 if z[i] < high else 1
         if count:
             bad[j] = True
 
@@ -449,7 +500,7 @@ def _sweep(
             return np.inf
         if error > limit:
             return error
-        _outside(work.Z, task.guarded, 0.0, m, bad)
+        _outside(work.Z, task.guarded, code.edges, 0.0, m, bad)
         if len(g):
             _backward(code, theta, task, work, m)
             gram(work.J, work.residual, m, A, g)
@@ -463,12 +514,12 @@ def _sweep(
 def _visit(
     code: Code, theta: Row, XT: Matrix, margin: float, task: Task, work: Work, bad: Flags
 ) -> None:
-    """Which guarded sums are not above `margin` at the check points, into `bad`."""
+    """Which guarded sums are not inside, by `margin`, at the check points, into `bad`."""
     bad[:] = False
     for start in range(0, XT.shape[1], BLOCK):
         m = min(BLOCK, XT.shape[1] - start)
         _forward(code, theta, XT, start, m, work)
-        _outside(work.Z, task.guarded, margin, m, bad)
+        _outside(work.Z, task.guarded, code.edges, margin, m, bad)
 
 
 # --- Levenberg-Marquardt -----------------------------------------------------------------------
@@ -545,12 +596,13 @@ _NUMBERS = (types.float64, types.int64, types.float64, types.float64, types.floa
 
 @entry(*_PROGRAM, _F1, _F1, _I1, _I1, _F2, *_NUMBERS)
 def fit(
-    op: Indices, first: Indices, ptr: Indices, src: Indices, start: Row, XT: Matrix, y: Row,
-    root: Row, free: Indices, guarded: Indices, check: Matrix, margin: float, max_steps: int,
-    tol: float, damping: float, relax: float,
+    op: Indices, calls: Indices, first: Indices, ptr: Indices, src: Indices, edges: Matrix,
+    start: Row, XT: Matrix, y: Row, root: Row, free: Indices, guarded: Indices, check: Matrix,
+    margin: float, max_steps: int, tol: float, damping: float, relax: float,
 ) -> tuple[Row, float, int, bool, Matrix, Row]:  # fmt: skip
     """Constants, error, steps, whether converged, and the normal equations; see `Program.fit`."""
-    code, d, p = Code(op, first, ptr, src, relax), XT.shape[0], len(free)
+    code = Code(op, calls, first, ptr, src, edges, relax)
+    d, p = XT.shape[0], len(free)
     task = _plan(code, d, len(start), free, guarded)
     work = _workspace(code, d, p)
     A, g, A_new, g_new = np.empty((p, p)), np.empty(p), np.empty((p, p)), np.empty(p)
@@ -613,11 +665,11 @@ def _widen(z: Row, m: int, s: int, lows: Row, highs: Row) -> None:
 
 @entry(*_PROGRAM, _I1, types.boolean)
 def run(
-    op: Indices, first: Indices, ptr: Indices, src: Indices, constants: Row, XT: Matrix,
-    free: Indices, with_ranges: bool,
+    op: Indices, calls: Indices, first: Indices, ptr: Indices, src: Indices, edges: Matrix,
+    constants: Row, XT: Matrix, free: Indices, with_ranges: bool,
 ) -> tuple[Row, Matrix, Row, Row]:  # fmt: skip
     """Values; derivatives by the free constants as rows; if asked for, the range of each sum."""
-    code, theta = Code(op, first, ptr, src, 0.0), constants.copy()
+    code, theta = Code(op, calls, first, ptr, src, edges, 0.0), constants.copy()
     d, n, p, n_sums = XT.shape[0], XT.shape[1], len(free), len(ptr) - 1
     task = _plan(code, d, len(theta), free, free)
     work = _workspace(code, d, p)
@@ -648,20 +700,21 @@ _F3 = types.Array(types.float64, 3, "C", readonly=True)
 _I3 = types.Array(types.int64, 3, "C", readonly=True)
 
 
-@entry(_I1, _I3, _F3, _WRITABLE, _F2, _WRITABLE, types.int64)
+@entry(_I1, _I1, _I1, _F3, _I3, _F3, _WRITABLE, _F2, _WRITABLE, types.int64)
 def apply_units(
-    op: Indices, sources: NDArray[np.int64], weights: NDArray[np.float64], biases: Matrix,
-    margins: Matrix, table: Matrix, start: int,
+    op: Indices, calls: Indices, arity: Indices, edges: NDArray[np.float64],
+    sources: NDArray[np.int64], weights: NDArray[np.float64], biases: Matrix, margins: Matrix,
+    table: Matrix, start: int,
 ) -> None:  # fmt: skip
     """Rows of a table, from `start` on: units of earlier rows, two sources for each argument.
 
-    An argument that must be positive and is not gets a larger bias, which is written back: it ends
-    `margins` times its span inside.
+    ``edges[k, a]`` are the ends of the domain of argument a. An argument that is not inside gets
+    another bias, which is written back: it ends `margins` times its span inside.
     """
     n = table.shape[1]
     z, slopes = np.empty((2, n)), np.empty((2, n))
     for k in range(len(op)):
-        last = 1 if op[k] >= 7 else 0
+        last = arity[k] - 1
         for a in range(last + 1):
             v, w = weights[k, a, 0], weights[k, a, 1]
             x, y = table[sources[k, a, 0]], table[sources[k, a, 1]]
@@ -670,9 +723,14 @@ def apply_units(
             for i in range(n):
                 z[a, i] = bias + v * x[i] + w * y[i]
                 least, most = min(least, z[a, i]), max(most, z[a, i])
-            if ((4 <= op[k] <= 5) or (op[k] == 8 and a == 1)) and not least > 0.0:
-                shift = margins[k, a] * (most - least) - least
+            low, high = edges[k, a, 0], edges[k, a, 1]
+            shift = 0.0
+            if low > -np.inf and not least > low:
+                shift = margins[k, a] * (most - least) - (least - low)
+            elif high < np.inf and not most < high:
+                shift = (high - most) - margins[k, a] * (most - least)
+            if shift != 0.0:
                 biases[k, a] += shift
                 for i in range(n):
                     z[a, i] += shift
-        apply_unit(op[k], z[0], z[last], table[start + k], slopes[0], slopes[last], n)
+        apply_unit(op[k], calls[k], z[0], z[last], table[start + k], slopes[0], slopes[last], n)

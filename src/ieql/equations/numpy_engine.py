@@ -1,7 +1,8 @@
-"""The work of `ieql.equations.kernels` in plain NumPy, for equations with user-defined units.
+"""The work of `ieql.equations.kernels` in plain NumPy, for units that numba cannot compile.
 
-`run` and `fit` take the same arguments, with the units themselves in the place of their codes, and
-give the same results; a test holds both side by side, and so does the benchmark of refits.
+`run` and `fit` take the same arguments, with the units themselves in the place of their codes,
+addresses and edges, and give the same results; a test holds both side by side, and so does the
+benchmark of refits.
 """
 
 from __future__ import annotations

@@ -1,101 +1,32 @@
 """An expression with one output as flat arrays: evaluation, derivatives, fits of its constants.
 
 A `Program` is what one compiled interpreter (`ieql.equations.kernels`) needs to know of an
-equation, so that many different equations run through the same machine code. An equation with a
-user-defined unit has no compiled form; plain NumPy (`ieql.equations.numpy_engine`) does the same
-work then.
+equation, so that many different equations run through the same machine code. A user-defined unit
+runs there, too, if numba can compile its functions (`ieql.equations.user_units`); otherwise plain
+NumPy (`ieql.equations.numpy_engine`) does the same work.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
+from ieql.equations.kernel_cache import compile_kernels
 from ieql.errors import IeqlError
-from ieql.units import Unit
+from ieql.units import DIV, REALS, Unit
 
-__all__ = ["Fit", "Program", "compile_kernels", "free_constants"]
+__all__ = ["Fit", "Program", "addresses", "compile_kernels", "free_constants"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _NO_INDICES = np.empty(0, np.int64)
-
-
-def compile_kernels(*modules: str) -> bool:
-    """Load compiled kernels, once per installation compiling them; True if that was needed.
-
-    The compiled code is kept beside the sources, where other processes find it. Compiling takes
-    some twenty seconds, about which a first user deserves a word: it goes to the error stream.
-    """
-    missing = []
-    for module in modules:
-        _, *folders, name = module.split(".")
-        folder = _cache_folder(*folders)
-        if module not in sys.modules and not any(folder.rglob(f"{name}.*.nbi")):
-            missing.append((module, folder))
-    if missing:
-        print("Compiling the kernels, once; this takes about 20 seconds.", file=sys.stderr)
-        _compile_elsewhere([module for module, folder in missing if _is_writable(folder)])
-    for module in modules:
-        import_module(module)
-    return bool(missing)
-
-
-def _cache_folder(*folders: str) -> Path:
-    """Where numba keeps the compiled code of a folder of the package."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(os.environ["NUMBA_CACHE_DIR"])
-    beside = Path(__file__).parents[1].joinpath(*folders) / "__pycache__"
-    if _is_writable(beside):
-        return beside
-    from numba.misc.appdirs import AppDirs
-
-    places: Any = AppDirs  # numba has no types
-    return Path(places(appname="numba", appauthor=False).user_cache_dir)
-
-
-def _is_writable(folder: Path) -> bool:
-    """Whether a folder, or the place where it would be made, can be written to."""
-    existing = next(place for place in (folder, *folder.parents) if place.exists())
-    return os.access(existing, os.W_OK)
-
-
-def _compile_elsewhere(modules: Sequence[str]) -> None:
-    """Compile in a process of its own, so that this one runs the same code as all later ones.
-
-    The code that numba runs where it compiles is not the code that it stores (it seems that calls
-    are bound to copies of a kernel's parts that were optimised apart): in single precision, sums
-    differ in the seventh digit from those of every process that reads the stored code.
-    """
-    if not modules or getattr(sys, "frozen", False) or not sys.executable:
-        return  # nowhere to store it, or no interpreter of its own: the import compiles, here
-    program = (
-        "import importlib, json, sys; modules, sys.path[:] = json.loads(sys.argv[1]);"
-        "[importlib.import_module(m) for m in modules]"
-    )
-    # What goes wrong here goes wrong again in the import that follows, and is said there.
-    with contextlib.suppress(OSError):
-        subprocess.run(
-            [sys.executable, "-c", program, json.dumps([list(modules), sys.path])],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +61,7 @@ def free_constants(expression: Expression) -> Indices:
     at = 0
     for node in expression.nodes:
         for a, s in enumerate(node.args):
-            if s.bias != 0.0 and not (node.unit.name == "div" and a == 0 and s.is_constant):
+            if s.bias != 0.0 and not (node.unit is DIV and a == 0 and s.is_constant):
                 free.append(at)
             free += [at + 1 + j for j, w in enumerate(s.weights) if abs(w) != 1.0]
             at += 1 + len(s.weights)
@@ -166,12 +97,14 @@ class Program:
         ``src[ptr[s]:ptr[s + 1]]`` are the sources of sum s.
     guarded : int64 array
         Sums that are arguments with a singularity (section "Atomic Units with Singularities").
+    edges : float64 array of shape (2, sums)
+        The ends of the domain of each sum; infinite where it has none.
     theta : float64 array
         The constants of the expression.
     free : int64 array
         The constants fitted by default; see `free_constants`.
     is_compiled : bool
-        False if a user-defined unit stands in it, which then runs in NumPy.
+        False if a user-defined unit stands in it that numba cannot compile; NumPy runs it then.
     """
 
     n_inputs: int
@@ -181,6 +114,7 @@ class Program:
     ptr: Indices = field(repr=False)
     src: Indices = field(repr=False)
     guarded: Indices = field(repr=False)
+    edges: Array = field(repr=False)
     theta: Array
     free: Indices
     is_compiled: bool
@@ -205,9 +139,10 @@ class Program:
             ptr=ptr.astype(np.int64),
             src=np.array([i for s in expression.sums for i in s.sources], np.int64),
             guarded=np.array(guarded, np.int64),
+            edges=np.array([*(d for u in units for d in u.domains), REALS]).T.copy(),
             theta=expression.constants(),
             free=free_constants(expression),
-            is_compiled=not any(u.is_custom for u in units),
+            is_compiled=addresses(units) is not None,
         )
 
     # --- values and derivatives ----------------------------------------------------------------
@@ -304,24 +239,25 @@ class Program:
 
     # --- to the engine -------------------------------------------------------------------------
 
-    def _engine(self) -> tuple[Any, Any]:
-        """The module that does the work, and the units in the form that it takes."""
-        if self.is_compiled:
-            from ieql.equations import kernels
+    def _engine(self) -> tuple[Any, tuple[Any, ...]]:
+        """The module that does the work, and the program in the form that it takes."""
+        # Looked up at every call: in another process the machine code stands elsewhere.
+        calls = addresses(self.units) if self.is_compiled else None
+        if calls is None:
+            from ieql.equations import numpy_engine
 
-            return kernels, self.op
-        from ieql.equations import numpy_engine as twin
+            return numpy_engine, (self.units, self.first, self.ptr, self.src)
+        from ieql.equations import kernels
 
-        return twin, self.units
+        return kernels, (self.op, calls, self.first, self.ptr, self.src, self.edges)
 
     def _run(
         self, XT: Array, theta: Array | None, free: Indices, with_ranges: bool
     ) -> tuple[Array, Array, Array, Array]:
-        engine, op = self._engine()
+        engine, code = self._engine()
         result: tuple[Array, Array, Array, Array] = engine.run(
-            op, self.first, self.ptr, self.src, self._theta(theta), self._inputs(XT), free,
-            with_ranges,
-        )  # fmt: skip
+            *code, self._theta(theta), self._inputs(XT), free, with_ranges
+        )
         return result
 
     def _fit(
@@ -329,11 +265,11 @@ class Program:
         check: Array, margin: float, max_steps: int, tol: float, damping: float,
         relax: float,
     ) -> tuple[Any, ...]:  # fmt: skip
-        engine, op = self._engine()
+        engine, code = self._engine()
         result: tuple[Any, ...] = engine.fit(
-            op, self.first, self.ptr, self.src, self._theta(theta), XT, y, root,
-            self._free(free), self.guarded if relax == 0.0 else _NO_INDICES, check, margin,
-            max_steps, tol, damping, relax,
+            *code, self._theta(theta), XT, y, root, self._free(free),
+            self.guarded if relax == 0.0 else _NO_INDICES, check, margin, max_steps, tol, damping,
+            relax,
         )  # fmt: skip
         return result
 
@@ -378,3 +314,18 @@ class Program:
             keep = weight > 0.0
             XT, y, weight = np.ascontiguousarray(XT[:, keep]), y[keep], weight[keep]
         return XT, y, np.sqrt(weight / weight.sum())
+
+
+def addresses(units: Sequence[Unit]) -> Indices | None:
+    """Where the compiled functions of units stand in this process; None if one runs in NumPy.
+
+    It is 0 for the units of the table, which the kernels know by their code.
+    """
+    if not any(u.is_custom for u in units):
+        return np.zeros(len(units), np.int64)
+    from ieql.equations.user_units import address_of  # loads numba, which many have no use for
+
+    found = [address_of(u) if u.is_custom else 0 for u in units]
+    if any(u.is_custom and not place for u, place in zip(units, found, strict=True)):
+        return None
+    return np.array(found, np.int64)

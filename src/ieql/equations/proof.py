@@ -96,9 +96,8 @@ def conditions(expression: Expression, bounds: Interval | None = None) -> list[C
     """All that must hold everywhere in the domain, in topological order, the output last."""
     found = []
     for k, node in enumerate(expression.nodes):
-        closed = node.unit.name == "sqrt"
         for a in _singular(node):
-            found += _distances(node.args[a], node.unit.domains[a], closed, (k, a))
+            found += _distances(node.args[a], node.unit.domains[a], node.unit.closed, (k, a))
     for output in expression.outputs:
         found += _distances(output, bounds or (-FINITE, FINITE), True, None)
     return found
@@ -132,8 +131,10 @@ def violated(expression: Expression, X: Array, bounds: Interval | None = None) -
         for a in _singular(node):
             low, high = node.unit.domains[a]
             z = args[a]
-            above = low <= z if node.unit.name == "sqrt" else low < z
-            bad |= ~(above & (z < high))
+            inside = (low < z) & (z < high)
+            if node.unit.closed:
+                inside |= np.isfinite(z) & ((z == low) | (z == high))
+            bad |= ~inside
     return np.asarray(bad)
 
 

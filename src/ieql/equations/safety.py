@@ -17,6 +17,7 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.intervals import Enclosure
 from ieql.equations.program import Program
 from ieql.equations.proof import conditions
+from ieql.units import DIV
 
 __all__ = ["excess", "is_safe", "positive_denominators", "worst_points"]
 
@@ -35,8 +36,6 @@ five decades as over one.
 """
 QUICK_WORK = 10_000
 """Work of such a proof (`Budget`): natural intervals, and some splits."""
-FACTORS = {"sqrt": 1, "square": 1, "mul": 2, "div": 1}
-"""Units that are zero where one of their first so many arguments is."""
 
 
 def is_safe(
@@ -119,7 +118,9 @@ def _near(z: Array) -> tuple[float, float]:
 def _is_inside(least: float, greatest: float, domain: tuple[float, float, bool]) -> bool:
     """Whether a range lies in a domain; NaN does not."""
     low, high, closed = domain
-    return bool(low <= least <= greatest < high if closed else low < least <= greatest < high)
+    if closed and math.isfinite(high):
+        return low <= least <= greatest <= high
+    return low <= least <= greatest < high if closed else low < least <= greatest < high
 
 
 def _keeps_away(
@@ -150,7 +151,7 @@ def _sum_domains(expression: Expression) -> list[tuple[float, float, bool] | Non
         for a in range(len(node.args)):
             low, high = node.unit.domains[a]
             bounded = a in node.unit.singular and not node.args[a].is_constant
-            closed = node.unit.name == "sqrt" and k not in strict
+            closed = node.unit.closed and k not in strict
             domains.append((low, high, closed) if bounded else None)
     return domains + [None] * len(expression.outputs)
 
@@ -165,7 +166,7 @@ def _strict_roots(expression: Expression) -> set[int]:
     found: set[int] = set()
     stack: list[Sum] = []
     for node in expression.nodes:
-        if node.unit.name != "sqrt":
+        if not node.unit.closed:
             stack += [node.args[a] for a in node.unit.singular]
     while stack:
         s = stack.pop()
@@ -173,10 +174,10 @@ def _strict_roots(expression: Expression) -> set[int]:
             continue
         k = s.sources[0] - d
         node = expression.nodes[k]
-        if node.unit.name == "sqrt":
+        if node.unit.closed:
             found.add(k)
-        if node.unit.name in FACTORS:
-            stack += node.args[: FACTORS[node.unit.name]]
+        # A product of powers is zero where an argument above the line is.
+        stack += [a for a, p in zip(node.args, node.unit.powers, strict=False) if p > 0]
     return found
 
 
@@ -188,7 +189,7 @@ def positive_denominators(expression: Expression, X: Array) -> Expression:
     nodes = list(expression.nodes)
     for k, args in enumerate(expression.arguments(X)):
         node = nodes[k]
-        if node.unit.name == "div" and np.all(args[1] < 0):
+        if node.unit is DIV and np.all(args[1] < 0):
             numerator, denominator = node.args
             nodes[k] = node._replace(args=(numerator.scaled(-1.0), denominator.scaled(-1.0)))
     return Expression(expression.names, tuple(nodes), expression.outputs).canonical()

@@ -124,7 +124,7 @@ class Task:
         """
         waves, place = [], 0
         for node in expression.nodes:
-            if node.unit.name in ("cos", "sin"):
+            if node.unit.period is not None:
                 waves.append(place)
             place += len(node.args)
         if not waves:

@@ -7,8 +7,10 @@ import pytest
 
 from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression
+from ieql.equations.program import addresses
 from ieql.prior import Prior
 from ieql.training.fast.bank import make_bank
+from ieql.units import Unit
 
 NAMES = ("a", "b", "c")
 XT = np.random.default_rng(0).uniform(0.1, 2.0, (3, 40))
@@ -82,3 +84,32 @@ def test_entries_are_defined_in_the_domain_too():
     for entry in range(len(made.values)):
         if np.any(made.values[entry]):
             assert np.isfinite(built(made, entry).evaluate(corners)).all()
+
+
+@pytest.mark.parametrize("kind", ["compiled", "numpy"])
+def test_units_of_the_users_own_are_brought_into_their_domains(kind):
+    """Compiled or not, from below and from above."""
+    value = np.vectorize(np.log10) if kind == "numpy" else np.log10
+    log10 = Unit("log10", value, log10_slope, domains=((0.0, np.inf),))
+    below = Unit("below", root_of_negative, root_of_negative_slope, domains=((-np.inf, 0.0),))
+    made = bank(Prior(units=("log10", "below", "mul"), custom=(log10, below)))
+    assert (addresses([log10, below]) is None) == (kind == "numpy")
+    used = 0
+    for entry in range(len(made.values)):
+        if made.kind_names[made.kinds[entry]] in ("log10", "below") and np.any(made.values[entry]):
+            value = built(made, entry).evaluate(XT.T)[:, 0]
+            np.testing.assert_allclose(value, made.values[entry], rtol=1e-9, atol=1e-9)
+            used += 1
+    assert used > 100
+
+
+def log10_slope(z):
+    return 1 / (z * np.log(10))
+
+
+def root_of_negative(z):
+    return np.sqrt(-z)
+
+
+def root_of_negative_slope(z):
+    return -0.5 / np.sqrt(-z)

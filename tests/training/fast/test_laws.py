@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,8 @@ from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.fast.law_kernel import fit_law
-from ieql.training.fast.laws import Law, LawSettings, Shape, laws, shapes
+from ieql.training.fast.laws import Law, LawSettings, Shape, _Search, laws, shapes
+from ieql.units import Unit
 from tasks import NAMES, make_task
 
 
@@ -68,8 +71,8 @@ def test_what_is_fitted_is_what_is_written(shape: Shape, p: list[int], q: list[i
     written = law.expression(NAMES, inputs, Prior.of("plain")).evaluate(XT.T)[:, 0]
     high = np.full(2, 10.0)
     theta, error = fit_law(
-        law.p, law.q, shape.unit.code, shape.reciprocal, law.theta, np.array([5, 6]), XT, written,
-        np.ones(50), XT.min(axis=1), high, 0,
+        law.p, law.q, shape.unit.code, 0, shape.reciprocal, law.theta, np.array([5, 6]), XT,
+        written, np.ones(50), XT.min(axis=1), high, 0,
     )  # fmt: skip
     assert error < 1e-20 * np.mean(written**2)
     assert theta == pytest.approx(law.theta, rel=1e-6, abs=1e-6)
@@ -84,7 +87,7 @@ def test_constants_that_are_a_little_off_are_fitted(shape: Shape) -> None:
     start = law.theta * 1.02
     start[3:5] = law.theta[3:5]
     theta, error = fit_law(
-        law.p, law.q, shape.unit.code, shape.reciprocal, start, free, XT, y, np.ones(200),
+        law.p, law.q, shape.unit.code, 0, shape.reciprocal, start, free, XT, y, np.ones(200),
         XT.min(axis=1), np.full(2, 10.0), 200,
     )  # fmt: skip
     assert error < 1e-10 * np.var(y)
@@ -97,12 +100,12 @@ def test_a_factor_below_the_line_stays_away_from_zero() -> None:
     y = 1.0 / (XT[0] - 0.4)
     low = np.array([0.45])  # the declared domain starts before the data
     theta, _ = fit_law(
-        np.array([-1]), np.array([0]), 0, False, np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
+        np.array([-1]), np.array([0]), 0, 0, False, np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
         np.array([0, 4]), XT, y, np.ones(40), low, np.array([10.0]), 50,
     )  # fmt: skip
     assert theta[0] == pytest.approx(-0.4)
     blocked, _ = fit_law(
-        np.array([-1]), np.array([0]), 0, False, np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
+        np.array([-1]), np.array([0]), 0, 0, False, np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
         np.array([0, 4]), XT, y, np.ones(40), np.array([0.3]), np.array([10.0]), 50,
     )  # fmt: skip
     assert blocked[0] > -0.3
@@ -111,7 +114,7 @@ def test_a_factor_below_the_line_stays_away_from_zero() -> None:
 def test_weights_count() -> None:
     XT = np.array([[1.0, 2.0, 3.0]])
     theta, error = fit_law(
-        np.array([1]), np.array([0]), 0, False, np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
+        np.array([1]), np.array([0]), 0, 0, False, np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
         np.array([4]), XT, np.array([2.0, 4.0, 0.0]), np.array([1.0, 1.0, 0.0]),
         np.array([1.0]), np.array([10.0]), 5,
     )  # fmt: skip
@@ -153,3 +156,30 @@ def test_the_same_seed_gives_the_same_laws() -> None:
         return [s.expression.text() for s in states if s is not None]
 
     assert texts() == texts()
+
+
+def tanh_slope(z: np.ndarray) -> np.ndarray:
+    return 1 - np.tanh(z) ** 2
+
+
+@pytest.mark.parametrize("reciprocal", [False, True])
+def test_a_law_of_a_users_unit_is_a_law_of_that_unit(reciprocal: bool) -> None:
+    """It was fitted as z/z: the kernel took any code that it did not know for a division."""
+    tanh = Unit("tanh", np.tanh, tanh_slope)
+    prior = Prior(units=("mul", "div", "tanh"), custom=(tanh,))
+    assert Shape(tanh, reciprocal) in shapes(prior)
+    task = make_task(prior=prior, low=0.5, high=2.0)
+    law = a_law(Shape(tanh, reciprocal), [1, -1], [0, 1])
+    written = law.expression(NAMES, np.arange(2), prior).evaluate(task.train.XT.T)[:, 0]
+    sample = replace(task.train, y=written)
+    search = _Search(task, sample, np.arange(2), LawSettings(steps=0), offset=True)
+    assert search._fitted(law).error < 1e-20 * np.mean(written**2)
+    off = replace(law, theta=law.theta * np.array([1, 1, 1.2, 0.9, 1.1, 1.0, 1.0]))
+    search = _Search(task, sample, np.arange(2), LawSettings(steps=200), offset=True)
+    assert search._fitted(off).error < 1e-10 * np.var(written)
+
+
+def test_a_unit_that_cannot_be_compiled_is_no_part_of_a_law() -> None:
+    tanh = Unit("tanh", np.vectorize(np.tanh), tanh_slope)
+    prior = Prior(units=("mul", "tanh"), custom=(tanh,))
+    assert [s.unit.name for s in shapes(prior)] == ["identity"]

@@ -14,6 +14,7 @@ from ieql.prior import Prior
 from ieql.training.paper import gates, objective
 from ieql.training.paper.network_training import Model, NetworkTraining
 from ieql.training.paper.settings import PaperSettings
+from ieql.units import Unit
 from tasks import make_task
 
 FOREVER = float("inf")
@@ -241,14 +242,38 @@ def test_the_deadline_and_divergence_stop_a_training():
     assert not (model.is_finite and np.isfinite(model.losses[0]))
 
 
-def test_units_of_the_users_own_are_trained_too():
-    from ieql.units import Unit
+def tanh_slope(z):
+    return 1 - np.tanh(z) ** 2
 
-    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+
+@pytest.mark.parametrize("value", [np.tanh, np.vectorize(np.tanh)], ids=["compiled", "numpy"])
+def test_units_of_the_users_own_are_trained_too(value):
+    tanh = Unit("tanh", value, tanh_slope)
     prior = Prior(units=("mul", "tanh"), custom=(tanh,))
     t = trainer("x*y", prior=prior)
+    assert (t._compiled_epoch() is not None) == (value is np.tanh)
     model = t.start(0)
     assert t.train(model, 3, None, 0, FOREVER)
     first = model.losses[0]
     assert t.train(model, 10, 1e-4, 0, FOREVER)
     assert model.losses[0] < first
+
+
+def test_compiled_and_numpy_steps_agree_on_the_edges_of_users_units():
+    """One argument with a lower edge and one with an upper one, on both sides of them."""
+    odd = Unit(
+        "odd",
+        lambda a, b: np.sqrt(a + 1.0) * b,
+        (lambda a, b: 0.5 * b / np.sqrt(a + 1.0), lambda a, b: np.sqrt(a + 1.0)),
+        domains=((-0.5, np.inf), (-np.inf, 0.5)),
+    )
+    t = trainer("x*y", prior=Prior(units=("odd", "div"), custom=(odd,)), low=-1.0, high=1.0)
+    one, two = t.start(1), t.start(1)
+    run = t._compiled_epoch()
+    for k in range(3):
+        run(one, None, k)
+        t._numpy_epoch(two, None, k)
+    np.testing.assert_allclose(one.w[0], two.w[0], atol=2e-3)
+    np.testing.assert_allclose(one.relax[0], two.relax[0], atol=2e-3)
+    np.testing.assert_allclose(one.losses, two.losses, rtol=1e-2)
+    assert one.losses[1] > 0.0

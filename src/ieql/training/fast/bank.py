@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.program import addresses
 from ieql.prior import Prior
 from ieql.training.fast.monomials import N_MONOMIALS, Monomials
-from ieql.units import Unit
+from ieql.units import DIV, EXP, REALS, Unit
 
 __all__ = ["Bank", "make_bank"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-HOMOGENEOUS = ("square", "sqrt", "mul", "div", "identity")
-"""Units in which a factor of the argument is a factor (or power) of the value."""
 N_SWAPPED = 24
 """Sub-equations of the parent with one input exchanged for another."""
 N_GRAFTS = 60
@@ -306,15 +305,20 @@ class _Maker:
     def _evaluate(self, layer: _Layer, margins: Array) -> None:
         """Values, dependencies and costs of a layer; brings singular arguments into the domain."""
         start, end = layer.start, layer.start + len(layer.unit_of)
-        if any(u.is_custom for u in self.units):
+        calls = addresses(self.units)
+        if calls is None:
             _apply_units(layer, margins, self.table)
         else:
             from ieql.equations import kernels
 
-            ops = np.array([u.code for u in self.units], np.int64)[layer.unit_of]
+            ops = np.array([u.code for u in self.units], np.int64)
+            arity = np.array([u.arity for u in self.units], np.int64)
+            edges = np.array([(*u.domains, REALS)[:2] for u in self.units])
+            of = layer.unit_of
             kernels.apply_units(
-                ops, layer.sources, layer.weights, layer.biases, margins, self.table, start
-            )
+                ops[of], calls[of], arity[of], edges[of], layer.sources, layer.weights,
+                layer.biases, margins, self.table, start,
+            )  # fmt: skip
         used = layer.weights != 0.0
         below = np.where(used, self.latest[layer.sources], -1)
         self.latest[start:end] = below.max(axis=(1, 2))
@@ -361,7 +365,7 @@ class _Maker:
         two = rng.random(count) < 0.3
         w = np.zeros((count, 2))
         b = np.zeros(count)
-        if unit.name in HOMOGENEOUS:
+        if unit.powers:  # a factor of the argument is one of the value, or a power of it
             w[:, 0] = 1.0
             w[:, 1] = np.where(two, sign[:, 1] * np.exp(0.5 * rng.normal(size=count)), 0.0)
             b = np.where(rng.random(count) < 0.6, 0.0, 0.7 * rng.normal(size=count))
@@ -370,12 +374,12 @@ class _Maker:
             rate = np.exp(rng.uniform(np.log(0.3), np.log(8.0), size=count))
             w[:, 0] = sign[:, 0] * rate / spread[:, 0]
             w[:, 1] = np.where(two, sign[:, 1] * rate / spread[:, 1], 0.0)
-            if unit.name in ("cos", "sin"):
-                b = rng.uniform(-np.pi, np.pi, size=count)
-            if unit.name == "exp":
+            if unit.period is not None:
+                b = rng.uniform(-0.5 * unit.period, 0.5 * unit.period, size=count)
+            if unit is EXP:
                 # Keep the exponent moderate: exp decays or grows by e³ at most over two spreads.
                 w *= np.minimum(1.0, 2.0 / rate)[:, None]
-        if unit.name == "div" and argument == 0:
+        if unit is DIV and argument == 0:
             # Half of the quotients are reciprocals.
             one = rng.random(count) < 0.5
             w[one] = 0.0
@@ -409,7 +413,7 @@ def _spreads(table: Array) -> Array:
 
 
 def _apply_units(layer: _Layer, margins: Array, table: Array) -> None:
-    """The work of `kernels.apply_units` in NumPy, for user-defined units."""
+    """The work of `kernels.apply_units` in NumPy, for units that numba cannot compile."""
     for row, number in enumerate(layer.unit_of):
         unit = layer.units[number]
         args = []

@@ -35,11 +35,15 @@ EXACT = 1e-26
 
 
 class Law(NamedTuple):
-    """Exponents in front and inside, the unit's code, and whether 1/(unit + e) is meant."""
+    """Exponents in front and inside, the unit, and whether 1/(unit + e) is meant.
+
+    The unit is its code and the address of its compiled functions, which is 0 for the table's own.
+    """
 
     p: Indices
     q: Indices
     op: int
+    call: int
     reciprocal: bool
 
 
@@ -82,7 +86,7 @@ def _forward(law: Law, theta: Row, XT: Matrix, work: Work) -> None:
             work.inside[r] *= _power(phi, law.q[i])
     for r in range(n):
         work.z[r] = k * work.inside[r] + c
-    apply_unit(law.op, work.z, work.z, work.value, work.slope, work.outer, n)
+    apply_unit(law.op, law.call, work.z, work.z, work.value, work.slope, work.outer, n)
     if law.reciprocal:
         for r in range(n):
             h = 1.0 / (work.value[r] + e)
@@ -181,17 +185,31 @@ _F2 = types.Array(types.float64, 2, "C", readonly=True)
 _I1 = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@entry(_I1, _I1, types.int64, types.boolean, _F1, _I1, _F2, _F1, _F1, _F1, _F1, types.int64)
+@entry(
+    _I1,
+    _I1,
+    types.int64,
+    types.int64,
+    types.boolean,
+    _F1,
+    _I1,
+    _F2,
+    _F1,
+    _F1,
+    _F1,
+    _F1,
+    types.int64,
+)
 def fit_law(
-    p: Indices, q: Indices, op: int, reciprocal: bool, start: Row, free: Indices, XT: Matrix,
-    y: Row, root: Row, low: Row, high: Row, max_steps: int,
+    p: Indices, q: Indices, op: int, call: int, reciprocal: bool, start: Row, free: Indices,
+    XT: Matrix, y: Row, root: Row, low: Row, high: Row, max_steps: int,
 ) -> tuple[Row, float]:  # fmt: skip
     """Constants after some Levenberg-Marquardt steps, and the mean squared error.
 
     `free` are the places of the constants that may change, `low` the lowest values of the inputs
     where the law must be defined, `high` the largest shifts, `root` the roots of the weights.
     """
-    law = Law(p, q, op, reciprocal)
+    law = Law(p, q, op, call, reciprocal)
     (d, n), m = XT.shape, len(free)
     work = Work(
         np.empty((d, n)), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),

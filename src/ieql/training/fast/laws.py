@@ -20,25 +20,23 @@ from numpy.typing import NDArray
 from ieql.data.sample import Sample
 from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.program import addresses
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.fast.eliminate import State, drop_unneeded, fitted
 from ieql.training.task import EXACT, Task
-from ieql.units import UNITS, Unit
+from ieql.units import DIV, EXP, IDENTITY, MUL, SQUARE, Unit
 
 __all__ = ["Law", "LawSettings", "Shape", "laws", "shapes"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-PLAIN = UNITS["identity"]
 MOST_SHIFTED = 5.0
 """Spans of an input that its shift may exceed its values by; further away a factor is a line."""
 FROM_BEST = 0.6
 """Share of laws that start with the exponents of the best one so far."""
 RIVAL = 1.05
 """A law whose mean squared error is up to this many times the best one's is a rival."""
-HOMOGENEOUS = ("identity", "sqrt")
-"""Units in which a factor is one in front: beside a free k the offset inside is one."""
 
 
 @dataclass(frozen=True)
@@ -71,26 +69,31 @@ class Shape:
     @property
     def starts(self) -> tuple[float, float]:
         """The offsets c and e to start from."""
-        name = self.unit.name
-        inside = 0.0 if name == "exp" else 1.0
-        outside = {"exp": -1.0, "cos": 1.5, "sin": 1.5}.get(name, 0.0)
+        inside = 0.0 if self.unit is EXP else 1.0
+        # One over exp(z) - 1, and one over a wave without a pole.
+        outside = -1.0 if self.unit is EXP else 1.5 if self.unit.period is not None else 0.0
         return inside, outside if self.reciprocal else 0.0
 
     @property
     def free(self) -> tuple[bool, bool]:
-        """Whether c and e are fitted: not where another constant does the same."""
-        name = self.unit.name
-        inside = name not in (*HOMOGENEOUS, "exp")
-        return inside, self.reciprocal and name not in HOMOGENEOUS
+        """Whether c and e are fitted: not where another constant does the same.
+
+        A factor inside a power is one in front; so, of the constants inside, a free k is enough.
+        """
+        is_power = bool(self.unit.powers)
+        return not is_power and self.unit is not EXP, self.reciprocal and not is_power
 
 
 def shapes(prior: Prior) -> list[Shape]:
-    """The functions h that the prior has the units for."""
-    if "mul" not in prior.units:
+    """The functions h that the prior has the units for, of those that can be compiled."""
+    if MUL.name not in prior.units:
         return []
-    single = [u for u in map(prior.unit, prior.units) if u.arity == 1 and u.code is not None]
-    inner = [PLAIN, *(u for u in single if u.name not in ("square", "identity"))]
-    kinds = (False, True) if "div" in prior.units else (False,)
+    single = [u for u in map(prior.unit, prior.units) if u.arity == 1]
+    inner = [
+        IDENTITY,
+        *(u for u in single if u not in (SQUARE, IDENTITY) and addresses([u]) is not None),
+    ]
+    kinds = (False, True) if DIV.name in prior.units else (False,)
     return [Shape(unit, reciprocal) for unit in inner for reciprocal in kinds]
 
 
@@ -120,12 +123,12 @@ class Law:
         k, c, e, w, a = (float(t) for t in self.theta[d:])
         above, below = _powers(builder, prior, factors, self.q)
         z = _quotient(builder, above, below).scaled(k).plus(Sum(c))
-        h = z if self.shape.unit is PLAIN else builder.apply(self.shape.unit, z)
+        h = z if self.shape.unit is IDENTITY else builder.apply(self.shape.unit, z)
         above, below = _powers(builder, prior, factors, self.p)
         if self.shape.reciprocal:
-            below = builder.apply(UNITS["mul"], below, h.plus(Sum(e)))
+            below = builder.apply(MUL, below, h.plus(Sum(e)))
         else:
-            above = builder.apply(UNITS["mul"], above, h)
+            above = builder.apply(MUL, above, h)
         return builder.expression(_quotient(builder, above, below).scaled(w).plus(Sum(a)))
 
 
@@ -139,19 +142,19 @@ def _powers(
         pairs, single = divmod(abs(n), 2)
         for _ in range(pairs):
             square = (
-                builder.apply(UNITS["square"], factor)
-                if "square" in prior.units
-                else builder.apply(UNITS["mul"], factor, factor)
+                builder.apply(SQUARE, factor)
+                if SQUARE.name in prior.units
+                else builder.apply(MUL, factor, factor)
             )
-            value = builder.apply(UNITS["mul"], value, square)
+            value = builder.apply(MUL, value, square)
         if single:
-            value = builder.apply(UNITS["mul"], value, factor)
-        parts[n < 0] = builder.apply(UNITS["mul"], parts[n < 0], value)
+            value = builder.apply(MUL, value, factor)
+        parts[n < 0] = builder.apply(MUL, parts[n < 0], value)
     return parts[0], parts[1]
 
 
 def _quotient(builder: Builder, above: Sum, below: Sum) -> Sum:
-    return above if below == Sum(1.0) else builder.apply(UNITS["div"], above, below)
+    return above if below == Sum(1.0) else builder.apply(DIV, above, below)
 
 
 def laws(
@@ -212,7 +215,7 @@ class _Search:
         self.span = np.maximum(np.ptp(self.XT, axis=1), 1e-9)
         self.middle = self.XT.mean(axis=1)
         self.high = MOST_SHIFTED * self.span + np.abs(self.XT).max(axis=1)
-        self.divides = "div" in task.prior.units
+        self.divides = DIV.name in task.prior.units
         self.offset = offset
 
     def pure(self, rng: np.random.Generator) -> Law:
@@ -222,7 +225,7 @@ class _Search:
         plain = (self.low > 0) & (rng.random(d) < 0.6)
         shifts = np.where(plain, 0.0, margin - self.low)
         theta = np.array([*shifts, 0.0, 1.0, 0.0, 1.0, 0.0])
-        return self._fitted(Law(Shape(PLAIN, False), self._draw(rng), np.zeros(d, int), theta))
+        return self._fitted(Law(Shape(IDENTITY, False), self._draw(rng), np.zeros(d, int), theta))
 
     def start(self, shape: Shape, best: Law, rng: np.random.Generator) -> Law:
         """A law that begins with the exponents of the best one so far, in front, inside or both."""
@@ -317,8 +320,10 @@ class _Search:
         used = np.flatnonzero((law.p != 0) | (law.q != 0))
         extra = [bool(law.q.any()), *law.shape.free, True, self.offset]
         free = np.concatenate([used, d + np.flatnonzero(extra)])
+        calls = addresses([law.shape.unit])
+        assert calls is not None, "shapes has left out what cannot be compiled"
         theta, error = fit_law(
-            law.p, law.q, law.shape.unit.code, law.shape.reciprocal, law.theta, free, self.XT,
-            self.y, self.root, self.low, self.high, self.settings.steps,
+            law.p, law.q, law.shape.unit.code, int(calls[0]), law.shape.reciprocal, law.theta, free,
+            self.XT, self.y, self.root, self.low, self.high, self.settings.steps,
         )  # fmt: skip
         return replace(law, theta=theta, error=error)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ieql.equations.builder import Builder
 from ieql.equations.expression import Sum
 from ieql.prior import Prior
-from ieql.units import UNITS
+from ieql.units import DIV, MUL, SQRT, SQUARE
 
 __all__ = ["N_MONOMIALS", "Monomials"]
 
@@ -49,7 +49,7 @@ class Monomials:
     ) -> Monomials:
         """Two to four inputs, some squared, under a root or below the line."""
         width = min(MOST_FACTORS, int(np.count_nonzero(chances)))
-        if "mul" not in prior.units or width < 2:
+        if MUL.name not in prior.units or width < 2:
             none = np.zeros((0, 0))
             return cls(start, none.astype(np.intp), none, none)
         shape = (N_MONOMIALS, width)
@@ -57,10 +57,10 @@ class Monomials:
         keys = rng.random((N_MONOMIALS, len(XT))) ** (1.0 / np.maximum(chances, 1e-300))
         sources = np.argsort(keys, axis=1)[:, ::-1][:, :width]
         exponents = EXPONENTS[rng.choice(3, size=shape, p=EXPONENT_CHANCES)]
-        for unit, p in (("sqrt", 0.5), ("square", 2.0)):
-            if unit not in prior.units:
-                exponents[exponents == p] = 1.0
-        if "div" in prior.units:
+        for unit in (SQRT, SQUARE):
+            if unit.name not in prior.units:
+                exponents[exponents == unit.powers[0]] = 1.0
+        if DIV.name in prior.units:
             exponents *= rng.choice([1.0, -1.0], size=shape, p=[0.6, 0.4])
         # Two factors are the most frequent.
         number = 2 + rng.binomial(width - 2, 0.35, size=N_MONOMIALS)
@@ -78,7 +78,7 @@ class Monomials:
     @property
     def kinds(self) -> list[str]:
         """The outermost unit of each."""
-        return ["div" if np.any(p < 0) else "mul" for p in self.exponents]
+        return [DIV.name if np.any(p < 0) else MUL.name for p in self.exponents]
 
     def values(self, XT: Array) -> Array:
         """Values at given points, entries × points; NaN where undefined."""
@@ -103,10 +103,10 @@ class Monomials:
         roots = (np.abs(self.exponents) == 0.5).sum(axis=1)
         return np.asarray(
             (above + below) * cost["input"]
-            + products * cost.get("mul", 0.0)
-            + (below > 0) * cost.get("div", 0.0)
-            + squares * cost.get("square", 0.0)
-            + roots * cost.get("sqrt", 0.0)
+            + products * cost.get(MUL.name, 0.0)
+            + (below > 0) * cost.get(DIV.name, 0.0)
+            + squares * cost.get(SQUARE.name, 0.0)
+            + roots * cost.get(SQRT.name, 0.0)
         )
 
     def build(self, entry: int, builder: Builder) -> Sum:
@@ -123,9 +123,9 @@ class Monomials:
                 continue
             factor = builder.input(i).plus(Sum(b))
             if abs(p) != 1.0:
-                factor = builder.apply(UNITS["square" if abs(p) == 2.0 else "sqrt"], factor)
+                factor = builder.apply(SQUARE if abs(p) == 2.0 else SQRT, factor)
             if p > 0:
-                above = builder.apply(UNITS["mul"], above, factor)
+                above = builder.apply(MUL, above, factor)
             else:
-                below = builder.apply(UNITS["mul"], below, factor)
-        return builder.apply(UNITS["div"], above, below)
+                below = builder.apply(MUL, below, factor)
+        return builder.apply(DIV, above, below)

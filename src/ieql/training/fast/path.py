@@ -21,7 +21,7 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.extract import extract
 from ieql.network import Network
 from ieql.prior import Prior
-from ieql.units import Unit
+from ieql.units import DIV, MUL, SQUARE, Unit
 
 __all__ = ["PathSettings", "cut", "embed", "random_network", "random_weights", "train_dense"]
 
@@ -55,7 +55,8 @@ class PathSettings:
 
 # --- networks to start from --------------------------------------------------------------------
 
-FAVOURED = {"square": 2.0, "mul": 2.0, "div": 2.0}
+FAVOURED = {unit.name: 2.0 for unit in (SQUARE, MUL, DIV)}
+"""How much more often than their cost says units are drawn."""
 
 
 def random_network(
@@ -93,7 +94,7 @@ def random_weights(network: Network, rng: np.random.Generator, settings: PathSet
     W[network.singular_rows, 0] = 1.0 + np.abs(W[network.singular_rows, 0])
     if network.blocks:
         for block in network.blocks[0]:
-            if block.unit.name in ("cos", "sin"):
+            if block.unit.period is not None:
                 W[block.args[0], 1:] *= settings.cosine_scale
     return np.asarray(np.where(allowed, W, 0.0), dtype=np.float32)
 

@@ -16,6 +16,7 @@ from ieql.equations.builder import Builder
 from ieql.equations.expression import Sum
 from ieql.prior import Prior
 from ieql.training.fast.screen import Proposal, Screen
+from ieql.units import DIV, MUL, SQRT, SQUARE, Unit
 
 __all__ = ["powers"]
 
@@ -45,7 +46,7 @@ def powers(
     chances: Array,
 ) -> list[Proposal]:
     """The `n` most promising factors of plain inputs, of sums of inputs, and of units each."""
-    if not {"mul", "div"} & set(prior.units):
+    if not {MUL.name, DIV.name} & set(prior.units):
         return []
     D, places = _places(screen)
     found: list[Proposal] = []
@@ -65,7 +66,7 @@ def powers(
             phi, negative = make(int(rows[k])), bool(values[rows[k], 0] < 0)
             for p in _exponents(float(exponents[s, k]), both=number == 0):
                 if _needed(p) <= set(prior.units):
-                    found.append(_multiplied(screen, prior, places[int(s)], phi, p, negative))
+                    found.append(_multiplied(screen, places[int(s)], phi, p, negative))
     return found
 
 
@@ -155,12 +156,19 @@ def _exponents(p: float, both: bool) -> list[float]:
 
 def _needed(p: float) -> set[str]:
     """The units that multiplying by a power takes."""
-    return {"mul" if p > 0 else "div", *{0.5: ["sqrt"], 2.0: ["square"]}.get(abs(p), [])}
+    return {unit.name for unit in (_joining(p), *_raising(p))}
+
+
+def _joining(p: float) -> Unit:
+    return MUL if p > 0 else DIV
+
+
+def _raising(p: float) -> list[Unit]:
+    return [unit for unit in (SQUARE, SQRT) if unit.powers == (abs(p),)]
 
 
 def _multiplied(
     screen: Screen,
-    prior: Prior,
     place: tuple[int, int | None],
     phi: Phi,
     p: float,
@@ -173,10 +181,9 @@ def _multiplied(
         factor = phi(builder, values)
         if negative:
             factor = factor.scaled(-1.0)
-        for name, size in (("square", 2.0), ("sqrt", 0.5)):
-            if abs(p) == size:
-                factor = builder.apply(prior.unit(name), factor)
-        unit = prior.unit("mul" if p > 0 else "div")
+        for raising in _raising(p):
+            factor = builder.apply(raising, factor)
+        unit = _joining(p)
         if j is None:
             return builder.apply(unit, old, factor)
         term = values[total.sources[j]].scaled(total.weights[j])

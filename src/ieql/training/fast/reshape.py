@@ -13,6 +13,7 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.simplify import GaugedBuilder
 from ieql.prior import Prior
 from ieql.training.fast.screen import SMALL, Proposal, Screen, Shape
+from ieql.units import DIV, EXP, MUL, SQUARE
 
 __all__ = ["loosened", "retyped", "wrapped"]
 
@@ -23,7 +24,7 @@ TRIALS = 8
 
 def _shapes(prior: Prior) -> list[Shape]:
     units = [prior.unit(name) for name in prior.units]
-    return [Shape(u) for u in units if u.arity == 1 or u.name == "div"]
+    return [Shape(u) for u in units if u.arity == 1 or u is DIV]
 
 
 def retyped(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
@@ -114,22 +115,22 @@ def loosened(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> 
     """
     found: list[Proposal] = []
     for k, node in enumerate(screen.expression.nodes):
-        if node.unit.name == "exp" and "div" in prior.units:
-            found.append(_in_place(screen.expression, k, partial(_reciprocal_exp, prior)))
-        if node.unit.name == "square" and "mul" in prior.units:
-            found.append(_in_place(screen.expression, k, partial(_as_product, prior)))
+        if node.unit is EXP and DIV.name in prior.units:
+            found.append(_in_place(screen.expression, k, _reciprocal_exp))
+        if node.unit is SQUARE and MUL.name in prior.units:
+            found.append(_in_place(screen.expression, k, _as_product))
     return [found[int(k)] for k in rng.permutation(len(found))[:n]]
 
 
-def _reciprocal_exp(prior: Prior, builder: Builder, args: list[Sum]) -> Sum:
-    inner = builder.apply(prior.unit("exp"), args[0].scaled(-1.0))
-    return builder.apply(prior.unit("div"), Sum(1.0), inner.plus(Sum(SMALL)))
+def _reciprocal_exp(builder: Builder, args: list[Sum]) -> Sum:
+    inner = builder.apply(EXP, args[0].scaled(-1.0))
+    return builder.apply(DIV, Sum(1.0), inner.plus(Sum(SMALL)))
 
 
-def _as_product(prior: Prior, builder: Builder, args: list[Sum]) -> Sum:
+def _as_product(builder: Builder, args: list[Sum]) -> Sum:
     size = max((abs(w) for w in args[0].weights), default=1.0)
     other = args[0].plus(Sum(SMALL * size))
-    return builder.apply(prior.unit("mul"), args[0], other)
+    return builder.apply(MUL, args[0], other)
 
 
 def _in_place(

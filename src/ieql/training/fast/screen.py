@@ -21,7 +21,7 @@ from ieql.equations.simplify import GaugedBuilder, gauge
 from ieql.prior import Prior
 from ieql.training.fast.bank import Bank
 from ieql.training.fast.eliminate import State
-from ieql.units import Unit
+from ieql.units import DIV, MUL, Unit
 
 __all__ = ["Proposal", "Screen", "Shape"]
 
@@ -128,8 +128,7 @@ class Screen:
 
     def factors(self, n: int) -> list[Proposal]:
         """Multiply or divide an argument by 1 + w·φ."""
-        names = [u for u in ("mul", "div") if u in self.prior.units]
-        if not names:
+        if not {MUL.name, DIV.name} & set(self.prior.units):
             return []
         return self._pursuit(n, self.D * self.Z, self._multiplied, kinds=False)
 
@@ -257,9 +256,9 @@ class Screen:
     def _multiplied(self, s: int, entry: int, weight: float) -> Proposal:
         def change(old: Sum, values: list[Sum], builder: Builder) -> Sum:
             phi = self._entry(entry, values, builder)
-            if "mul" in self.prior.units:
-                return builder.apply(self.prior.unit("mul"), old, phi.scaled(weight).plus(Sum(1.0)))
-            return builder.apply(self.prior.unit("div"), old, phi.scaled(-weight).plus(Sum(1.0)))
+            if MUL.name in self.prior.units:
+                return builder.apply(MUL, old, phi.scaled(weight).plus(Sum(1.0)))
+            return builder.apply(DIV, old, phi.scaled(-weight).plus(Sum(1.0)))
 
         return self.rebuilt(s, change)
 

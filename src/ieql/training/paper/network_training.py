@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.equations.extract import extract
+from ieql.equations.program import addresses
 from ieql.network import Network
 from ieql.training.paper import gates, objective
 from ieql.training.paper.settings import PaperSettings
 from ieql.training.task import Task
+from ieql.units import REALS
 
 __all__ = ["Model", "NetworkTraining"]
 
@@ -136,7 +138,7 @@ class NetworkTraining:
 
         Returns False if the deadline passed or the model diverged; `Model.is_finite` tells which.
         """
-        run = self._numpy_epoch if self._has_custom_units else self._compiled_epoch()
+        run = self._compiled_epoch() or self._numpy_epoch
         for _ in range(epochs):
             if time.monotonic() > deadline:
                 return False
@@ -146,16 +148,16 @@ class NetworkTraining:
                 return False
         return True
 
-    @property
-    def _has_custom_units(self) -> bool:
-        return any(u.is_custom for layer in self.network.layers for u in layer)
-
     def _compiled_epoch(self) -> Any:
+        """One epoch as a function; None if a user-defined unit cannot be compiled."""
+        layout = _layout(self.network, self.where)
+        if layout is None:
+            return None
         from ieql.training.paper import steps
 
         XT, y, weight = self.task.dense
         weight = np.ones(len(y), np.float32) if weight is None else weight
-        layers, blocks, where = _layout(self.network, self.where)
+        layers, blocks, edges, where = layout
         domain, s = self._domain(), self.settings
         target = np.ascontiguousarray(y[None])
         XT = np.ascontiguousarray(XT)
@@ -163,10 +165,10 @@ class NetworkTraining:
         def run(model: Model, strength: float | None, seed: int, l1: float = 0.0) -> None:
             order, picks = self._draw(len(y), domain.shape[1], np.random.default_rng(seed))
             model.step, losses = steps.epoch(
-                layers, blocks, len(self.network.names), s.rate, s.beta1, s.beta2, s.epsilon,
-                strength or 0.0, s.delta, self.bound, strength is not None, l1, self.relaxes, XT,
-                target, weight, domain, min(s.batch, len(y)), order, picks, where, self.cost,
-                model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
+                layers, blocks, edges, len(self.network.names), s.rate, s.beta1, s.beta2,
+                s.epsilon, strength or 0.0, s.delta, self.bound, strength is not None, l1,
+                self.relaxes, XT, target, weight, domain, min(s.batch, len(y)), order, picks, where,
+                self.cost, model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
             )  # fmt: skip
             model.losses = float(losses[0]), float(losses[1]), float(losses[2])
 
@@ -182,7 +184,7 @@ class NetworkTraining:
     def _numpy_epoch(
         self, model: Model, strength: float | None, seed: int, l1: float = 0.0
     ) -> None:
-        """The work of `steps.epoch` in NumPy, for user-defined units."""
+        """The work of `steps.epoch` in NumPy, for units that numba cannot compile."""
         rng = np.random.default_rng(seed)
         XT, y, weight = self.task.dense
         n, points = len(y), self._domain()
@@ -287,20 +289,33 @@ def _adam(p: Array32, g: NDArray[Any], step: int, settings: PaperSettings) -> No
 
 def _layout(
     network: Network, where: tuple[NDArray[np.intp], NDArray[np.intp]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Layers and blocks as `steps.Layout` wants them; the place of each weight in the buffer."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array32, NDArray[np.int64]] | None:
+    """Layers, blocks and edges as in `steps.Layout`; the place of each weight in the buffer.
+
+    None if a user-defined unit cannot be compiled.
+    """
     layers, place = [], 0
     for rows, count in zip(network.layer_rows, network.visible, strict=True):
         layers.append((rows.start, rows.stop, count, place))
         place += (rows.stop - rows.start) * count
+    found = [(k, b) for k, layer in enumerate(network.blocks) for b in layer]
+    calls = addresses([b.unit for _, b in found])
+    if calls is None:
+        return None
     blocks = [
-        (k, b.unit.code, b.unit.arity, b.args[0].start, b.args[-1].start, b.sources.start,
+        (k, b.unit.code, call, b.unit.arity, b.args[0].start, b.args[-1].start, b.sources.start,
          b.sources.stop - b.sources.start)
-        for k, layer in enumerate(network.blocks)
-        for b in layer
+        for (k, b), call in zip(found, calls.tolist(), strict=True)
     ]  # fmt: skip
+    # Units of one argument have no second domain to leave.
+    edges = [(*b.unit.domains, REALS)[:2] for _, b in found]
     table = np.array(layers, np.int64)
     layer_of = np.searchsorted(table[:, 1], where[0], side="right")
     first, _, count, start = table[layer_of].T
     flat = start + (where[0] - first) * count + where[1]
-    return table, np.array(blocks, np.int64).reshape(-1, 7), flat.astype(np.int64)
+    return (
+        table,
+        np.array(blocks, np.int64).reshape(-1, 8),
+        np.array(edges, np.float32).reshape(-1, 4),
+        flat.astype(np.int64),
+    )

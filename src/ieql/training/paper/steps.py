@@ -4,8 +4,7 @@ The same formulas as in `gates` and `objective`, in single precision, without a 
 between two steps; a test holds both side by side. The weights of each layer stand in one contiguous
 piece of a flat buffer, so that every product is one call of BLAS.
 
-The elementary functions come from `ieql.equations.kernels`. Numba's cache notices a change of this
-file only: touch it when they change.
+The units themselves are those of `ieql.equations.kernels`.
 """
 
 from __future__ import annotations
@@ -35,12 +34,15 @@ class Layout(NamedTuple):
     """Where everything stands.
 
     `layers` has a row (first argument, past the last, visible sources, place in the buffer) for
-    each hidden layer and the outputs; `blocks` a row (layer, code of the unit, arguments, first
-    row of argument 0, of argument 1, first source, number of units) for each type in a layer.
+    each hidden layer and the outputs; `blocks` a row (layer, code of the unit, address of its
+    compiled functions, arguments, first row of argument 0, of argument 1, first source, number of
+    units) for each type in a layer, and `edges` the ends of the domains of both arguments. The
+    address is 0 for the units of the table.
     """
 
     layers: Indices
     blocks: Indices
+    edges: Matrix
     n_inputs: int
 
 
@@ -88,26 +90,34 @@ def _gate(u: Row, phi: Row, gate: Row, slope: Row, n: int) -> None:
 
 @loose
 def _value(
-    op: int, z: Matrix, y: Row, da: Row, db: Row, a: int, b: int, shift: float, work: Matrix, m: int
-) -> None:
+    op: int, call: int, edges: Row, alpha: Row, z: Matrix, y: Row, da: Row, db: Row, a: int, b: int,
+    work: Matrix, m: int,
+) -> None:  # fmt: skip
     """One unit with the relaxation of the paper: zero, with zero slopes, outside its domain."""
-    singular = 4 <= op <= 5 or op == 8
-    if not singular:
-        apply_unit(op, z[a], z[b], y, da, db, m)
+    if edges[0] == -np.inf and edges[1] == np.inf and edges[2] == -np.inf and edges[3] == np.inf:
+        apply_unit(op, call, z[a], z[b], y, da, db, m)
         return
-    edge = b  # the argument with the singularity is the last one
-    for i in range(m):
-        work[0, i] = z[edge, i] + shift
-    if op == 8:
-        apply_unit(op, z[a], work[0], y, da, db, m)
-    else:
-        apply_unit(op, work[0], work[0], y, da, db, m)
-    for i in range(m):
-        if not z[edge, i] > 0.0:
-            y[i] = 0.0
-            da[i] = 0.0
-            if op == 8:
+    last = 0 if a == b else 1
+    for k in range(last + 1):
+        row = a if k == 0 else b
+        for i in range(m):
+            work[k, i] = z[row, i]
+        if edges[2 * k] > -np.inf:
+            for i in range(m):
+                work[k, i] += alpha[row]
+    apply_unit(op, call, work[0], work[last], y, da, db, m)
+    for k in range(last + 1):
+        row, low, high = a if k == 0 else b, edges[2 * k], edges[2 * k + 1]
+        for i in range(m):
+            if not _is_inside(z[row, i], low, high):
+                y[i] = 0.0
+                da[i] = 0.0
                 db[i] = 0.0
+
+
+@loose
+def _is_inside(z: float, low: float, high: float) -> bool:
+    return (z > low or low == -np.inf) and (z < high or high == np.inf)
 
 
 @loose
@@ -124,7 +134,7 @@ def _gradient(
     D = np.zeros((n_args, m), np.float32)
     S = np.zeros((n_sources, m), np.float32)
     slope = np.empty((n_args, m), np.float32)
-    work = np.empty((1, m), np.float32)
+    work = np.empty((2, m), np.float32)
     Y[0] = 1.0
     Y[1 : 1 + layout.n_inputs] = X
     at = 0
@@ -133,11 +143,14 @@ def _gradient(
         rows = last - first
         np.dot(W[place : place + rows * count].reshape(rows, count), Y[:count], Z[first:last])
         while at < len(layout.blocks) and layout.blocks[at, 0] == k:
-            _, op, arity, one, two, source, number = layout.blocks[at]
+            _, op, call, arity, one, two, source, number = layout.blocks[at]
+            edges = layout.edges[at]
             for q in range(number):
                 a = one + q
                 b = two + q if arity == 2 else a
-                _value(op, Z, Y[source + q], slope[a], slope[b], a, b, alpha[b], work, m)
+                _value(
+                    op, call, edges, alpha, Z, Y[source + q], slope[a], slope[b], a, b, work, m
+                )  # fmt: skip
             at += 1
     first, last, count, place = layout.layers[n_layers - 1]
     losses[:] = 0.0
@@ -158,21 +171,26 @@ def _gradient(
         first, last, count, place = layout.layers[k]
         rows = last - first
         while at >= 0 and layout.blocks[at, 0] == k:
-            _, op, arity, one, two, source, number = layout.blocks[at]
-            singular = 4 <= op <= 5 or op == 8
+            _, op, call, arity, one, two, source, number = layout.blocks[at]
             for q in range(number):
                 for a in range(arity):
                     row = one + q if a == 0 else two + q
+                    low, high = layout.edges[at, 2 * a], layout.edges[at, 2 * a + 1]
                     total = np.float32(0.0)
                     for i in range(m):
                         D[row, i] = S[source + q, i] * slope[row, i]
                         total += D[row, i]
-                    if singular and a == arity - 1:
+                    if low > -np.inf:
                         d_alpha[row] += total
                         for i in range(m):
-                            if not Z[row, i] > 0.0:
-                                losses[1] -= Z[row, i] / m
+                            if not Z[row, i] > low:
+                                losses[1] -= (Z[row, i] - low) / m
                                 D[row, i] -= pull
+                    if high < np.inf:
+                        for i in range(m):
+                            if not Z[row, i] < high:
+                                losses[1] += (Z[row, i] - high) / m
+                                D[row, i] += pull
             at -= 1
         piece = W[place : place + rows * count].reshape(rows, count)
         G[place : place + rows * count] = np.dot(D[first:last], Y[:count].T).ravel()
@@ -245,13 +263,13 @@ _HYPER = (*[types.float64] * 7, types.boolean, types.float64, types.boolean)
 
 
 @entry(
-    _I2, _I2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, types.int64, _I1, _I1, _I1, _F1,
+    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, types.int64, _I1, _I1, _I1, _F1,
     _F2, _F2, _F2, types.int64, types.int64,
 )  # fmt: skip
 def epoch(
-    layers: Indices, blocks: Indices, n_inputs: int, rate: float, beta1: float, beta2: float,
-    epsilon: float, strength: float, delta: float, bound: float, gated: bool, l1: float,
-    relaxes: bool, XT: Matrix, target: Matrix, weight: Row, domain: Matrix, batch: int,
+    layers: Indices, blocks: Indices, edges: Matrix, n_inputs: int, rate: float, beta1: float,
+    beta2: float, epsilon: float, strength: float, delta: float, bound: float, gated: bool,
+    l1: float, relaxes: bool, XT: Matrix, target: Matrix, weight: Row, domain: Matrix, batch: int,
     order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
     relax: Matrix, step: int, seed: int,
 ) -> tuple[int, Row]:  # fmt: skip
@@ -261,7 +279,7 @@ def epoch(
     that are no biases. Returns the number of steps so far and the losses (data, domain, bound),
     means over the batches.
     """
-    layout = Layout(layers, blocks, n_inputs)
+    layout = Layout(layers, blocks, edges, n_inputs)
     hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, bound, gated, l1, relaxes)
     n = len(order)
     size = layers[-1, 3] + (layers[-1, 1] - layers[-1, 0]) * layers[-1, 2]
