@@ -483,7 +483,7 @@ def plain_settings(given: FitOptions) -> dict[str, Any]:
 
     prior = Prior.of(given.prior)
     spelled_out = {
-        "prior": None if prior.custom else prior.to_dict(),
+        "prior": None if prior.unwritten else prior.to_dict(),
         "trainer": trainer_of(given.trainer).settings,
         "random_state": seed_number(given),
         "run_dir": None,  # it is where the settings stand

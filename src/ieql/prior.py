@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest
-from ieql.units import COS, DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, unit
+from ieql.units import COS, DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, registered_unit, unit
 
 __all__ = ["PRESETS", "Prior", "parse_yaml"]
 
@@ -99,6 +99,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         custom = _checked_custom(self.custom)
+        custom += _registered(self.units, custom)
         known = {**UNITS, **{u.name: u for u in custom}}
         units = _names(self.units, known, "units")
         if not units and not custom:
@@ -302,16 +303,21 @@ class Prior:
         settings["costs"] = {**start.costs, **_mapping(settings["costs"], "costs")}
         return cls(**settings)
 
+    @property
+    def unwritten(self) -> tuple[str, ...]:
+        """Names of the custom units that were not registered: no file can hold them."""
+        return tuple(u.name for u in self.custom if registered_unit(u.name) != u)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, mappings and numbers from which `from_dict` makes an equal prior."""
-        if self.custom:
-            names = ", ".join(u.name for u in self.custom)
+        if self.unwritten:
             raise IeqlError(
-                f"A prior with custom units ({names}) cannot be written down; their functions "
-                "exist in Python only. Keep the Prior object, or remove the custom units."
+                f"A prior with custom units ({', '.join(self.unwritten)}) cannot be written down; "
+                "their functions exist in Python only. Keep the Prior object, register the units "
+                "(`ieql.units.register_unit`), or remove them."
             )
         plain = PRESETS["plain"].costs
-        shown = {"input", *self.units} | {n for n, c in self.costs.items() if c != plain[n]}
+        shown = {"input", *self.units} | {n for n, c in self.costs.items() if c != plain.get(n, c)}
         result: dict[str, Any] = {
             "units": list(self.units),
             "costs": {n: _short_number(c) for n, c in self.costs.items() if n in shown},
@@ -408,6 +414,14 @@ def _checked_custom(custom: object) -> tuple[Unit, ...]:
             raise IeqlError("custom: '_' stands for any argument in 'prohibit'; rename the unit.")
     _refuse_duplicates([u.name for u in custom], "custom")
     return tuple(custom)
+
+
+def _registered(names: object, custom: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Units among `names` that are neither built in nor given, but have been registered."""
+    given = {u.name for u in custom}
+    new = [n for n in _strings(names, "units") if n not in UNITS and n not in given]
+    found = [registered_unit(name) for name in dict.fromkeys(new)]
+    return tuple(u for u in found if u is not None)
 
 
 def _checked_costs(costs: object, known: Mapping[str, Unit]) -> dict[str, float]:

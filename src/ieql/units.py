@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.errors import IeqlError, nearest
+from ieql.plugins import load_plugins
 
 __all__ = [
     "COS",
@@ -45,7 +46,10 @@ __all__ = [
     "UNITS",
     "Interval",
     "Unit",
+    "known_units",
     "probe_points",
+    "register_unit",
+    "registered_unit",
     "relaxed_slope",
     "relaxed_value",
     "unit",
@@ -282,16 +286,52 @@ def _rebuild(columns: dict[str, Any], token: str) -> Unit:
 
 
 def unit(name: str, custom: Mapping[str, Unit] | None = None) -> Unit:
-    """Look a unit up by name, first among `custom`, then in the table."""
-    if custom and name in custom:
-        return custom[name]
-    try:
-        return UNITS[name]
-    except KeyError:
-        known = [*UNITS, *(custom or {})]
+    """Look a unit up by name: among `custom`, in the table, then among the registered ones."""
+    found = (custom or {}).get(name) or UNITS.get(name) or registered_unit(name)
+    if found is None:
+        known = [*UNITS, *_REGISTERED, *(custom or {})]
         raise IeqlError(
             f"There is no unit {name!r}; known units are {', '.join(known)}.{nearest(name, known)}"
-        ) from None
+        )
+    return found
+
+
+def register_unit(unit: Unit) -> Unit:
+    """Let a unit of one's own be found by its name, in priors, files of runs and saved models.
+
+    A module that calls it may be a plugin (`ieql.plugins`); then the command line knows the unit,
+    too. Without, a unit is handed to each `Prior` (``custom=``), and a saved model needs that prior
+    to be loaded.
+
+    Parameters
+    ----------
+    unit : Unit
+        With a name that is still free.
+
+    Returns
+    -------
+    Unit
+        The same.
+    """
+    if unit.name in UNITS or unit.name in _REGISTERED:
+        raise IeqlError(f"There is already a unit {unit.name!r}; choose another name.")
+    _REGISTERED[unit.name] = unit
+    return unit
+
+
+def known_units() -> dict[str, Unit]:
+    """All units that can be found by their names: the table's, and those registered so far."""
+    return {**UNITS, **_REGISTERED}
+
+
+def registered_unit(name: str) -> Unit | None:
+    """The unit that was registered by this name, if need be by a plugin; None if there is none."""
+    if name not in _REGISTERED:
+        load_plugins()
+    return _REGISTERED.get(name)
+
+
+_REGISTERED: dict[str, Unit] = {}
 
 
 # --- relaxation --------------------------------------------------------------------------------

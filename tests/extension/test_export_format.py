@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from extension.plugin import ieql, loaded
 from ieql import IEQLRegressor
 from ieql.export import formats
-from ieql.plugins import load_plugins
 from ieql.run.folder import RunFolder
 
 PLUGIN = """
@@ -46,36 +42,17 @@ def folder(tmp_path_factory):
 EXPECTED = "torque := 3.14*speed;\n(* speed: 0.5 to 4 *)\n(* load: 0.25 to 16 *)\n"
 
 
-def test_it_works_in_python(folder, monkeypatch):
-    monkeypatch.setenv("IEQL_PLUGINS", str(folder / "pascal_plugin.py"))
-    monkeypatch.setattr(formats, "_FORMATS", dict(formats._FORMATS))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    load_plugins.cache_clear()
-    try:
+def test_it_works_in_python(folder):
+    with loaded(folder / "pascal_plugin.py", formats._FORMATS):
         model = IEQLRegressor.load(folder / "run" / "model.json")
         assert model.export("pascal") == EXPECTED
-    finally:
-        load_plugins.cache_clear()
-        sys.modules.pop("pascal_plugin", None)
-
-
-def ieql(folder, *arguments):
-    path = os.pathsep.join(sys.path)
-    environment = {**os.environ, "PYTHONPATH": path, "IEQL_PLUGINS": "pascal_plugin.py"}
-    return subprocess.run(
-        [sys.executable, "-m", "ieql", "export", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        check=False,
-    )
 
 
 def test_it_works_on_the_command_line(folder):
-    assert ieql(folder, "run", "--format", "pascal").stdout == EXPECTED
-    digits = ieql(folder, "run", "--format", "pascal", "--digits", "5").stdout
+    export = ("export", "run", "--format")
+    assert ieql(folder, "pascal_plugin.py", *export, "pascal").stdout == EXPECTED
+    digits = ieql(folder, "pascal_plugin.py", *export, "pascal", "--digits", "5").stdout
     assert digits.startswith("torque := 3.1416*speed;")
-    refused = ieql(folder, "run", "--format", "pascl")
+    refused = ieql(folder, "pascal_plugin.py", *export, "pascl")
     assert refused.returncode == 2
     assert "latex and pascal. Did you mean 'pascal'?" in refused.stderr

@@ -24,9 +24,22 @@ from numpy.typing import NDArray
 
 from ieql.equations.compiled import entry, exact, loose
 from ieql.equations.user_units import call_rows
-from ieql.units import CUSTOM_CODE, EXP_LIMIT, UNITS
+from ieql.units import (
+    COS,
+    CUSTOM_CODE,
+    DIV,
+    EXP,
+    EXP_LIMIT,
+    IDENTITY,
+    LOG,
+    MUL,
+    SIN,
+    SQRT,
+    SQUARE,
+)
 
-_IDENTITY, _COS, _SIN, _EXP, _LOG, _SQRT, _SQUARE, _MUL, _DIV = (u.code for u in UNITS.values())
+_IDENTITY, _COS, _SIN, _EXP = IDENTITY.code, COS.code, SIN.code, EXP.code
+_LOG, _SQRT, _SQUARE, _MUL, _DIV = LOG.code, SQRT.code, SQUARE.code, MUL.code, DIV.code
 
 BLOCK = 256
 """Rows at a time: the blocks of a usual equation fit into the second-level cache."""

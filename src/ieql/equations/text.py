@@ -16,7 +16,7 @@ from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import MAX_NODES, Expression, Sum
 from ieql.equations.notation import MAX_CHARACTERS, FormulaWriter, Rank, Term, signed
 from ieql.errors import IeqlError, nearest
-from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit
+from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
 
 __all__ = ["parse", "write"]
 
@@ -112,7 +112,7 @@ def parse(
     """Read one expression; errors say what is wrong and at which character."""
     if len(text) > MAX_CHARACTERS:
         raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
-    parser = _Parser(text, names, {**UNITS, **(custom or {})})
+    parser = _Parser(text, names, {**known_units(), **(custom or {})})
     return parser.builder.expression(parser.whole())
 
 

@@ -141,7 +141,7 @@ def test_a_least_time_trains_more_than_one_sweep():
         f"all 4 models of the sweep, and {more} from other random starts, are trained"
     )
     errors = {i: m.candidate.rmse_train for (_, i), m in result.models.items()}
-    once = {i: find.candidate.rmse_train for (_, i), find in run().finds.items()}
+    once = {i: m.candidate.rmse_train for (_, i), m in run().models.items()}
     assert once == {i: errors[i] for i in range(4)}
     assert any(errors[i] != errors[i % 4] for i in errors if i >= 4)
 
