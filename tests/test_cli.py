@@ -27,6 +27,7 @@ FRONT = pd.DataFrame(
         "equation": ["4.25", "2*speed"],
         "complexity": [0.0, 4.0],
         "n_parameters": [0, 2],
+        "n_constants": [1, 1],
         "rmse_train": [3.0, 0.1],
         "rmse_validation": [3.123456, 0.0123456],
         "rmse_extrapolation": [np.nan, np.nan],
@@ -384,7 +385,7 @@ def test_show(run):
     assert result.exit_code == 0, result.output
     assert "2*speed" in result.stdout
     assert "4.25" in result.stdout
-    assert result.stdout.splitlines()[0].split()[:3] == ["index", "complexity", "parameters"]
+    assert result.stdout.splitlines()[0].split()[:3] == ["index", "complexity", "weights"]
     assert "training error  validation error  equation\n" in result.stdout
     assert "\nValidation error: on rows kept back" in result.stdout
     assert result.stderr == ""

@@ -12,6 +12,7 @@ FRONT = pd.DataFrame(
     {
         "complexity": [0.0, 4.0],
         "n_parameters": [0, 2],
+        "n_constants": [1, 1],
         "rmse_train": [3.0, 0.1],
         "rmse_validation": [3.123456, 0.0123456],
         "rmse_extrapolation": [np.nan, np.nan],
@@ -31,9 +32,9 @@ ROWS = equations("4.25", "2.000001234*speed + `air temp`**2")
 
 def test_front_table_marks_the_selected_equation():
     header, first, second = front_table(FRONT, ROWS, None)
-    assert header.split()[:3] == ["index", "complexity", "parameters"]
+    assert header.split()[:3] == ["index", "complexity", "weights"]
     assert header.endswith("  training error  validation error  equation")
-    assert first.split() == ["0", "0", "0", "3", "3.123", "4.25"]
+    assert first.split() == ["0", "0", "0", "1", "3", "3.123", "4.25"]
     assert second.split()[:6] == ["*", "1", "4", "2", "0.1", "0.01235"]
     assert second.endswith("  2.000001234*speed + `air temp`**2")  # with the digits that it has
 
@@ -43,8 +44,8 @@ def test_front_table_is_cut_to_the_width():
     cut = front_table(FRONT, ROWS, 60)
     assert max(len(line) for line in cut) == 60
     assert cut[2].endswith("...")
-    assert "parameters" in whole[0]
-    assert "parameters" not in cut[0]
+    assert "weights  constants" in whole[0]
+    assert "constants" not in cut[0]
     assert front_table(FRONT, ROWS, 200) == whole
 
 
@@ -93,4 +94,4 @@ def test_front_table_shows_outputs_and_extrapolation_where_there_are_any():
     header, first, _ = front_table(front, ROWS, None)
     assert "output" in header
     assert "extrapolation error" in header
-    assert first.split() == ["0", "0", "0", "3", "3.123", "a", "1.5", "4.25"]
+    assert first.split() == ["0", "0", "0", "1", "3", "3.123", "a", "1.5", "4.25"]

@@ -17,6 +17,7 @@ def front(n: int = 3, selected: int = 1) -> pd.DataFrame:
         {
             "complexity": [float(k) for k in range(n)],
             "n_parameters": list(range(n)),
+            "n_constants": list(range(n)),
             "rmse_extrapolation": [float("nan")] * n,
             "rmse_train": [0.9 / (k + 1) for k in range(n)],
             "rmse_validation": [1.0 / (k + 1) for k in range(n)],

@@ -53,8 +53,8 @@ def front_table(
     expressions : sequence of Expression
         The equations of its rows, with the constants to be shown.
     width : int or None
-        Lines are cut to so many columns of the terminal. Where that cuts an equation, the number
-        of parameters is left out first.
+        Lines are cut to so many columns of the terminal. Where that cuts an equation, the numbers
+        of weights and constants are left out first.
     unfinished : bool
         Round the long constants of a search under way, and say so in the heading.
     """
@@ -71,7 +71,7 @@ def front_table(
     from rich.cells import cell_len, set_cell_size  # takes some milliseconds
 
     if max(map(cell_len, lines)) > width:
-        del columns["parameters"]
+        del columns["weights"], columns["constants"]
         lines = _lines(columns, [heading, *equations])
     return [
         line if cell_len(line) <= width else set_cell_size(line, width - 3) + "..."
@@ -84,7 +84,8 @@ def _columns(front: pd.DataFrame) -> dict[str, list[str]]:
         "": ["*" if selected else "" for selected in front["selected"]],
         "index": [str(index) for index in front.index],
         "complexity": [f"{value:g}" for value in front["complexity"]],
-        "parameters": [f"{value:g}" for value in front["n_parameters"]],
+        "weights": [f"{value:g}" for value in front["n_parameters"]],
+        "constants": [f"{value:g}" for value in front["n_constants"]],
         "training error": [f"{value:.4g}" for value in front["rmse_train"]],
         "validation error": [f"{value:.4g}" for value in front["rmse_validation"]],
     }

@@ -172,7 +172,7 @@ def test_headings_go_down_one_step_at_a_time(page):
 
 def test_training_and_validation_errors_stand_side_by_side_and_it_is_said_what_they_are(page):
     headings = re.findall(r'<button type="button">([^<]*)</button></th>', page)
-    assert headings[3:6] == ["training error", "validation error", "extrapolation error"]
+    assert headings[4:7] == ["training error", "validation error", "extrapolation error"]
     assert "on rows kept back that did not fit the constants" in words(page)
     m = model()
     changed(m, validation="cross-fitting")

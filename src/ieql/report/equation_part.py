@@ -73,6 +73,7 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
         "latex": _shortened(_latex(e, target)),
         "complexity": candidate.complexity,
         "n_parameters": candidate.n_parameters,
+        "n_constants": candidate.n_constants,
         "rmse_train": candidate.rmse_train,
         "rmse_validation": candidate.rmse_validation,
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
@@ -158,7 +159,7 @@ def typeset(e: Expression, target: str | None, width: int | None = None) -> str:
         form = None
     if form is None or len(form) > LONG:
         name = "" if target is None else f"{clean(target)} = "
-        return f"<em>{name}an equation of {e.n_parameters} parameters, too long to be typeset</em>"
+        return f"<em>{name}an equation of {e.n_parameters} weights, too long to be typeset</em>"
     return form
 
 
