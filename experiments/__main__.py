@@ -66,7 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_page(options.results, options.page)
             say(f"wrote {options.page.name}")
     except KeyboardInterrupt:
-        print("Interrupted; finished parts are kept, the same command goes on.", file=sys.stderr)
+        print(
+            "Interrupted; finished parts are kept, and the same command continues.", file=sys.stderr
+        )
         return 130
     except IeqlError as error:
         print(f"Error: {error}", file=sys.stderr)

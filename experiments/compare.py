@@ -26,7 +26,7 @@ def compare(
     """Let each method learn each problem, in as many runs as the budget has.
 
     Run k takes the data of seed k and starts its own random choices from k. What is not installed
-    is skipped with a word.
+    is skipped with a message.
     """
     methods = list(methods)
     for name in list(methods):

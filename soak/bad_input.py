@@ -94,7 +94,7 @@ def _fault_of(run: subprocess.CompletedProcess[str]) -> str:
         return f"exit code {run.returncode}, {run.stderr[-300:]}"
     if run.returncode == 2 and (len(errors) != 1 or "No space left" not in errors[0]):
         return f"another error: {run.stderr[-300:]}"
-    began = "The fit goes on in memory" in run.stderr
+    began = "The fit continues in memory" in run.stderr
     if began and "Selected (*)" not in run.stdout:
         return "the equations are lost"
     return ""

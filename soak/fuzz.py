@@ -295,5 +295,5 @@ def warm_up(folder: Path) -> None:
 CHECKS: tuple[Check, ...] = (
     Check("fuzz-csv", "random CSV files: odd separators, encodings, numbers and names", csv_files),
     Check("fuzz-prior", "random prior files: wrong keys, types, numbers and nesting", prior_files),
-    Check("fuzz-run", "spoilt run folders: shown, exported, reported, gone on with", run_folders),
+    Check("fuzz-run", "spoilt run folders: shown, exported, reported, resumed", run_folders),
 )

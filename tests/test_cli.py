@@ -86,7 +86,7 @@ def test_domain_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sped: [0, 1]", r"'sped', which is no input. Did you mean 'speed'\?"),
+        ("sped: [0, 1]", r"'sped', which is not an input. Did you mean 'speed'\?"),
         ("speed: [1, 0]", r"two numbers \[low, high\], low below high, not \[1, 0\]"),
         ("speed: [0, 1, 2]", "two numbers"),
         ("speed: '12'", "two numbers"),
@@ -243,16 +243,16 @@ def test_fit_says_where_the_report_is(stand_in):
             "what is left looks like noise (--at-least SECONDS searches longer)",
         ),
         (
-            "nothing better was found for long",
-            "nothing better was found for long (--at-least SECONDS searches longer)",
+            "nothing better was found for a long time",
+            "nothing better was found for a long time (--at-least SECONDS searches longer)",
         ),
-        ("the time is up", "the time is up (`ieql resume run` goes on)"),
+        ("the time is up", "the time is up (`ieql resume run` continues it)"),
         ("the equations are exact", "the equations are exact"),
         ("it was interrupted", "it was interrupted"),
         ("all 9 trainings are done", "all 9 trainings are done (--trainings N allows more)"),
         (
             "12 of 40 models of the sweep were trained",
-            "12 of 40 models of the sweep were trained (`ieql resume run` goes on)",
+            "12 of 40 models of the sweep were trained (`ieql resume run` continues it)",
         ),
         (
             "all 40 models of the sweep are trained",
@@ -339,7 +339,7 @@ def test_several_targets(stand_in, how):
 def test_fit_goes_on_with_a_run_unless_asked_to_replace_it(stand_in):
     fit = ("fit", "data.csv", "--target", "torque", "--out", "run")
     assert ieql(*fit).stderr == ""
-    assert "There is a run in run; it goes on" in ieql(*fit).stderr
+    assert "There is a run in run; it continues" in ieql(*fit).stderr
     Path("run/front.jsonl").write_text("{}\n")
     again = ieql(*fit, "--overwrite")
     assert (again.exit_code, again.stderr) == (0, "")
@@ -392,10 +392,10 @@ def test_show(run):
 
 
 def test_show_says_what_is_doubtful(run, stand_in):
-    stand_in.doubts = ("2 of 20 rows stand far off.",)
+    stand_in.doubts = ("2 of 20 rows lie far away.",)
     stand_in.validation_ = "cross-fitting"
     result = ieql("show", run)
-    assert (result.exit_code, result.stderr) == (0, "Warning: 2 of 20 rows stand far off.\n")
+    assert (result.exit_code, result.stderr) == (0, "Warning: 2 of 20 rows lie far away.\n")
     assert "\nValidation error: each tenth of the rows" in result.stdout
 
 

@@ -22,11 +22,10 @@ from ieql.selection import Candidate
 
 def test_outliers_are_named_by_their_data_rows():
     assert outlier_sentence([16, 239], 5040) == (
-        "2 of 5,040 rows stand far off from the equation and were left out of the fit: "
-        "data rows 17, 240."
+        "2 of 5,040 rows lie far from the equation and were left out of the fit: data rows 17, 240."
     )
     assert outlier_sentence([0], 100, "w").startswith(
-        "1 of 100 rows stands far off from the equation of 'w' and was left out"
+        "1 of 100 rows lies far from the equation of 'w' and was left out"
     )
 
 

@@ -147,6 +147,39 @@ def test_a_file_imports_only_from_above(module):
     assert not below, f"ieql.{module} imports {below}, which stand below it."
 
 
+DOORS = {"regressor", "cli", "__init__"}
+SCALES = {("report.figures", "log")}  # Matplotlib's name of a logarithmic axis
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if m not in DOORS])
+def test_nothing_below_the_doors_knows_the_estimator(module):
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    names |= {a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert "IEQLRegressor" not in names
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if m != "units"])
+def test_units_are_named_in_their_table_alone(module):
+    """Elsewhere a unit is a row (`node.unit is DIV`) or what its traits say, never a text."""
+    from ieql.units import UNITS
+
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    assert [x for x in texts if x in UNITS and (module, x) not in SCALES] == []
+
+
+def test_trainers_are_named_in_their_registry_alone():
+    """There is no ``if trainer == "fast"``: a trainer is an entry, and says itself what it is."""
+    known = {"training.registry": {"fast", "paper", "published"}, "options": {"fast"}}
+    known |= {"training.fast.search": {"fast"}, "training.paper.sweep": {"paper"}}
+    known |= {"prior": {"paper"}}  # a preset
+    for module, path in FILES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+        assert texts & {"fast", "paper", "published"} <= known.get(module, set()), module
+
+
 def test_the_regressor_imports_the_learner_inside_fit_alone():
     """`predict` must not load the training code, so `fit` pays for it when it is called."""
     tree = ast.parse(FILES["regressor"].read_text(encoding="utf-8"))

@@ -302,7 +302,7 @@ def test_gross_outliers_are_left_out_named_and_said():
     y = 0.5 * X[:, 1] ** 2 + X[:, 0] + 0.05 * rng.normal(size=300)
     bad = np.sort(rng.choice(300, 15, replace=False))
     y[bad] += 50.0 * rng.choice([-1, 1], 15)
-    with pytest.warns(OutlierWarning, match=r"15 of 300 rows stand far off"):
+    with pytest.warns(OutlierWarning, match=r"15 of 300 rows lie far"):
         model = learned(X, y)
     assert model.outliers_ == [bad.tolist()]
     chosen = model.equations_[model.equations_["selected"]].iloc[0]

@@ -104,7 +104,7 @@ def test_what_is_said_of_the_errors_and_of_the_rows_left_out_is_kept(model):
         [[3, 59]],
         60,
     )
-    assert copy.fitted_.doubts()[0][1].startswith("2 of 60 rows stand far off")
+    assert copy.fitted_.doubts()[0][1].startswith("2 of 60 rows lie far")
 
 
 def test_files_of_old_do_not_say_it(model):

@@ -70,7 +70,7 @@ def test_outliers_go_from_the_fit_into_evidence_model_file_and_report(tmp_path):
         np.testing.assert_array_equal(model.evidence_.X[place], X.iloc[row])
         assert model.evidence_.y[place] == y.iloc[row]
     folder = RunFolder.open(tmp_path / "run")
-    assert "2 of 60 rows stand far off" in folder.report_path.read_text(encoding="utf-8")
+    assert "2 of 60 rows lie far" in folder.report_path.read_text(encoding="utf-8")
     copy = IEQLRegressor.load(folder.model_path())
     assert (copy.outliers_, copy.validation_) == ([[3, 40]], "cross-fitting")
     evidence = folder.evidence()

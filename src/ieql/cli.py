@@ -46,7 +46,7 @@ def _examples(*lines: str) -> str:
     )
 
 
-Run = Annotated[
+RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="The run folder: what --out was in the fit.")
 ]
 Index = Annotated[
@@ -163,7 +163,7 @@ def fit(
     overwrite: Annotated[
         bool,
         typer.Option(
-            "--overwrite", help="Replace the run in the run folder instead of going on with it."
+            "--overwrite", help="Replace the run in the run folder instead of continuing it."
         ),
     ] = False,
     domain: Annotated[
@@ -193,7 +193,7 @@ def fit(
 
     folder = out or default_folder(data, targets)
     if not overwrite and RunFolder.exists(folder):
-        there = f"There is a run in {folder}; it goes on if nothing has changed."
+        there = f"There is a run in {folder}; it continues if nothing has changed."
         typer.echo(visible(there), err=True)
     from ieql.regressor import IEQLRegressor  # takes a second: not before the input is in order
 
@@ -216,8 +216,8 @@ def fit(
 @app.command(cls=FitCommand, epilog=_examples("ieql resume runs/torque --time 60"))
 @_plain_speech()
 @fit_options(resuming=True)
-def resume(run: Run, **chosen: Any) -> None:
-    """Go on with a run that ended, was stopped or was killed; nothing found is lost."""
+def resume(run: RunArgument, **chosen: Any) -> None:
+    """Continue a run that ended, was stopped or was killed; nothing found is lost."""
     from ieql.run.resume import data_files
 
     for file in data_files(run):
@@ -231,7 +231,7 @@ def resume(run: Run, **chosen: Any) -> None:
 
 @app.command(epilog=_examples("ieql show runs/torque"))
 @_plain_speech()
-def show(run: Run, precise: Precise = False) -> None:
+def show(run: RunArgument, precise: Precise = False) -> None:
     """Print the front of a run as a table, and the selected equation."""
     model = _load(run)
     _print_front(model, precise)
@@ -242,10 +242,10 @@ def show(run: Run, precise: Precise = False) -> None:
 @app.command(epilog=_examples("ieql predict runs/torque new.csv > predictions.csv"))
 @_plain_speech()
 def predict(
-    run: Run,
+    run: RunArgument,
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="CSV file; columns that are no input are ignored."),
+        typer.Argument(metavar="DATA", help="CSV file; columns that are not inputs are ignored."),
     ],
     index: Index = None,
     precise: Precise = False,
@@ -296,7 +296,7 @@ def export(
         typer.Argument(metavar="RUN", help="The run folder: what --out was in the fit."),
     ] = None,
     format: Annotated[
-        str, typer.Option(metavar="NAME", help="How to write it; --list names the formats.")
+        str, typer.Option(metavar="NAME", help="The format to write; --list shows all of them.")
     ] = "text",
     index: Index = None,
     precise: Precise = False,
@@ -317,7 +317,7 @@ def export(
         typer.Option(metavar="FILE", help="File to write.  [default: standard output]"),
     ] = None,
     list_formats: Annotated[
-        bool, typer.Option("--list", help="Name all formats, and do nothing else.")
+        bool, typer.Option("--list", help="List the formats and exit.")
     ] = False,
 ) -> None:
     """Print the selected equation, or another of the front, in another notation.
@@ -348,7 +348,7 @@ def export(
 
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
-def report(run: Run) -> None:
+def report(run: RunArgument) -> None:
     """Write the report of a run again: one HTML page, for instance after an update of ieql."""
     model = _load(run)
     from ieql.run.folder import RunFolder
@@ -398,7 +398,7 @@ def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, flo
     for name, bounds in found.items():
         if str(name) not in inputs:
             raise IeqlError(
-                f"{str(path)!r} gives a domain for {str(name)!r}, which is no input."
+                f"{str(path)!r} gives a domain for {str(name)!r}, which is not an input."
                 f"{nearest(str(name), inputs)}"
             )
         domain[str(name)] = _interval(bounds, f"{str(path)!r}: the domain of {str(name)!r}")
@@ -473,7 +473,11 @@ def _why_stopped(model: IEQLRegressor, run: str, command: str) -> str:
     reason = model.stop_reason_
     hint = ""
     if reason == "the time is up" or re.match(r"\d+ of ", reason):
-        hint = f"`ieql resume {run}` goes on" if command != "demo" else "--time SECONDS gives more"
+        hint = (
+            f"`ieql resume {run}` continues it"
+            if command != "demo"
+            else "--time SECONDS gives more"
+        )
     elif re.match(r"all \d+ trainings", reason):
         hint = "--trainings N allows more"
     elif command != "demo" and re.match("what is left|nothing better|all", reason):
@@ -495,5 +499,5 @@ def _conclude(model: IEQLRegressor, folder: Path, command: str) -> None:
     typer.echo(f"  ieql predict {run} new.csv > predictions.csv")
     typer.echo(f"  ieql export {run} --format latex")
     if model.interrupted_:
-        typer.echo("Interrupted; what had been found until then was kept.", err=True)
+        typer.echo("Interrupted; everything found so far was kept.", err=True)
         raise typer.Exit(130)

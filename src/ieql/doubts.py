@@ -26,7 +26,7 @@ VALIDATIONS = {
     "the other nine tenths; for the choice of the structure, in which all rows took part, a little "
     "is added.",
 }
-"""How the validation error of a fit was had, and what that means."""
+"""Where the validation error of a fit comes from, and what that means."""
 LISTED = 10
 """Rows that a sentence names; the report lists more."""
 PROVED = "Proved safe in the whole domain"
@@ -63,14 +63,14 @@ def outlier_sentence(
     Examples
     --------
     >>> outlier_sentence([16], 5040)
-    '1 of 5,040 rows stands far off from the equation and was left out of the fit: data row 17.'
+    '1 of 5,040 rows lies far from the equation and was left out of the fit: data row 17.'
     """
     one = len(rows) == 1
     named = [str(row + 1) for row in rows[:listed]]
     more = f" and {len(rows) - listed:,} more" if len(rows) > listed else ""
     equation = "the equation" if target is None else f"the equation of {target!r}"
     return (
-        f"{len(rows):,} of {n_rows:,} rows {'stands' if one else 'stand'} far off from {equation} "
+        f"{len(rows):,} of {n_rows:,} rows {'lies' if one else 'lie'} far from {equation} "
         f"and {'was' if one else 'were'} left out of the fit: data row{'' if one else 's'} "
         f"{', '.join(named)}{more}."
     )

@@ -30,7 +30,7 @@ class OutsideDomainWarning(UserWarning):
 
 
 class OutlierWarning(UserWarning):
-    """Rows that stand far off from the equation were left out of the fit: it says which."""
+    """Rows that lie far from the equation were left out of the fit: it says which."""
 
 
 class DisagreementWarning(UserWarning):

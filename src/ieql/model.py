@@ -75,9 +75,9 @@ class FittedModel:
     criterion : str
         What selected it.
     domain : mapping of str to (low, high)
-        Where the equations must be safe, ...
+        Where the equations must be safe.
     declared : tuple of str
-        ... and the inputs for which the user said so; the others have the range of the data.
+        The inputs whose domain the user gave; the others have the range of the data.
     mean_errors : tuple of mappings
         Per output the errors of the mean predictor, at which the criteria clip.
     largest_complexities : tuple of float
@@ -87,15 +87,15 @@ class FittedModel:
     n_data_rows : int
         Number of rows of the user's table.
     validation : str
-        How the validation errors were had, see `ieql.doubts.VALIDATIONS`.
+        Where the validation errors come from, see `ieql.doubts.VALIDATIONS`.
     outliers : tuple of tuples of int
         Per output the rows of the user's table, from 0 on, that were left out of its fit.
     n_trainings, stop_reason, interrupted
         How the search ended.
     finished : bool
-        Whether the equations were finished; not if the run was cut short or still goes on.
+        Whether the equations were finished; not if the run was cut short or still continues.
     unit_counts : tuple of mappings
-        Per output how often each unit occurs in all candidates; empty in files of old.
+        Per output how often each unit occurs in all candidates; empty in older files.
     is_named : bool
         Whether the user's table had names.
     one_output : bool
@@ -134,7 +134,7 @@ class FittedModel:
 
     @cached_property
     def box(self) -> Domain:
-        """The domain, for those who reckon with it."""
+        """The domain, for those who compute with it."""
         return Domain.from_dict({name: list(pair) for name, pair in self.domain.items()})
 
     # --- the front -----------------------------------------------------------------------------
@@ -402,7 +402,7 @@ def from_form(form: Any, where: str, prior: Any = None) -> FittedModel:
 def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
     custom = {u.name: u for u in prior.custom}
     domain = {str(k): (float(a), float(b)) for k, (a, b) in form["domain"].items()}
-    # Files of old do not say which inputs were declared, if some were: there all count, but those
+    # Older files do not say which inputs were declared, if some were: there all count, but those
     # that were the same in every row, which have no width.
     names = form.get("declared_inputs", list(domain)) if form["domain_is_declared"] else []
     declared = {k: (a, b) for k, (a, b) in domain.items() if a < b and k in names}
@@ -410,7 +410,7 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
     targets = tuple(str(n) for n in form["targets"])
     validation = form.get("validation", HELD_OUT)
     if not isinstance(validation, str) or validation not in VALIDATIONS:
-        raise IeqlError("what its validation error is, is unknown.")
+        raise IeqlError("it does not say what its validation error is.")
     return FittedModel(
         options=from_stored(form["parameters"], prior, declared or None),
         names=tuple(str(n) for n in form["features"]),
@@ -446,11 +446,11 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
 def _read_outliers(
     form: Mapping[str, Any], n_targets: int, n_rows: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Which rows were left out; files of old do not say it."""
+    """Which rows were left out; older files do not say it."""
     n = form.get("n_data_rows", n_rows)
     outliers = form.get("outliers", [[] for _ in range(n_targets)])
     if not _is_count(n) or not isinstance(outliers, list):
-        raise IeqlError("its rows are not counted by whole numbers.")
+        raise IeqlError("its numbers of rows are not whole numbers.")
     for rows in outliers:
         if not isinstance(rows, list) or not all(_is_count(row) and row < n for row in rows):
             raise IeqlError("its outliers are not the numbers of rows.")
@@ -478,7 +478,7 @@ def _check(model: FittedModel) -> None:
     if tuple(model.domain) != model.names:
         raise IeqlError("its domain does not fit the inputs.")
     if model.criterion not in CRITERIA or any("validation" not in e for e in model.mean_errors):
-        raise IeqlError("what it was selected by is unknown.")
+        raise IeqlError("it was selected by an unknown criterion.")
     if len(set(model.names)) < len(model.names):
         raise IeqlError("two of its inputs have the same name.")
     if any(len(name) > MAX_NAME for name in model.targets):
@@ -489,7 +489,7 @@ def _check(model: FittedModel) -> None:
     numbers = [*model.largest_complexities, *(c.complexity for c in candidates)]
     numbers += [bound for pair in model.domain.values() for bound in pair]
     if not all(map(math.isfinite, numbers)) or min(model.n_rows) < 0 or model.n_trainings < 0:
-        raise IeqlError("it holds a number that cannot be.")
+        raise IeqlError("it holds an impossible number.")
     if sum(c.expression.written_size for c in candidates) > MAX_WRITTEN:
         raise IeqlError("its equations are too long to be written out.")
     for front, place in zip(model.fronts, model.selected, strict=True):

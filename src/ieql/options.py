@@ -1,6 +1,6 @@
 """The parameters of a fit, declared once.
 
-`FitOptions` is the list of them, with default, check, help, and whether a run may go on with
+`FitOptions` is the list of them, with default, check, help, and whether a run may continue with
 another value. The estimator inherits it, the command line makes its options of it, and the run
 folder, the model's file and the report read from it what they store and show.
 
@@ -56,7 +56,7 @@ NOT_GIVEN = _NotGivenType.NOT_GIVEN
 
 
 class Resume(Enum):
-    """What becomes of an option when a run goes on."""
+    """What becomes of an option when a run is resumed."""
 
     FIXED = "it must be the same: another value would change what has been found"
     KEPT = "it may be another; as in the run if it is not given"
@@ -104,7 +104,7 @@ class Option:
     check : callable
         Gets name and value; returns the value in plain types, or raises an `IeqlError`.
     resume : Resume
-        Whether a run may go on with another value.
+        Whether a run may continue with another value.
     flag : Flag, optional
         How it is given on the command line; None if not, or not as it is.
     stored : bool
@@ -336,12 +336,12 @@ class FitOptions:
         default="auto",
         metadata=_option(
             '{"auto", "squared"}, default "auto"',
-            '"auto" searches with rows left out that stand far off from their neighbours, '
+            '"auto" searches with rows left out that lie far from their neighbours, '
             '"squared" takes every row as it is.',
             _loss,
             flag=Flag(
                 "--loss",
-                "auto (leaves out rows far off from their neighbours) or squared.",
+                "auto (leaves out rows far from their neighbours) or squared.",
                 str,
                 "NAME",
             ),
@@ -362,7 +362,7 @@ class FitOptions:
         default=None,
         metadata=_option(
             "float, optional",
-            "Seconds that the search goes on at least, whatever it thinks of what is left: "
+            "Seconds that the search takes at least, whatever it thinks of what is left: "
             "without, it ends by itself when that looks like noise or nothing better was found for "
             "long. It ends earlier only when the equations are exact, when `max_trainings` are "
             "done or when `max_time`, which must not be less, is up. The paper's trainer, done "
@@ -421,7 +421,7 @@ class FitOptions:
         metadata=_option(
             "path, optional",
             "Folder into which the run is written as it goes. If it holds a run on the same data "
-            "and with the same settings, that run goes on, with `max_time` anew.",
+            "and with the same settings, that run continues, with a new `max_time`.",
             _as_it_is,
             Resume.ANEW,
             stored=False,

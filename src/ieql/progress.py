@@ -103,7 +103,7 @@ class LiveDisplay:
         """The clock and the front as they are now."""
         from rich.text import Text
 
-        lines = Text(f"{self._clock()}  (Ctrl-C ends it and keeps all)\n", no_wrap=True)
+        lines = Text(f"{self._clock()}  (Ctrl-C stops it and keeps everything)\n", no_wrap=True)
         if self.front is not None:
             shown = _shown(self.front)
             some = self.front.iloc[shown]

@@ -76,7 +76,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         What the validation error is: that of rows kept back from fitting the constants ("held-out
         rows"), or of rows in turn, predicted by constants fitted to the others ("cross-fitting").
     outliers_ : list of lists of int
-        For each output the rows of X, counted from 0, that stand far off from the equation and were
+        For each output the rows of X, counted from 0, that lie far from the equation and were
         left out of the fit.
     evidence_ : Evidence
         A sample of the data and the circumstances of the fit, for figures and the report; not
@@ -660,7 +660,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
 
 def resume_run(path: str | os.PathLike[str], **changes: Any) -> IEQLRegressor:
-    """Go on with a run within other limits (``max_time``, ``n_jobs`` …); returns the fitted model.
+    """Continue a run within other limits (``max_time``, ``n_jobs`` …); returns the fitted model.
 
     Raises
     ------

@@ -41,9 +41,9 @@ __all__ = [
 CHOICES = 30.0
 """How many connections, for the description length, each connection was chosen among."""
 TOO_FAR = 100.0
-"""An equation that goes so many ranges of y away from the measured values is flagged, ..."""
+"""An equation that goes so many ranges of y away from the measured values is flagged."""
 FAR_COST = 20.0
-"""... and its description length rises by so much: ten nats, the evidence of e¹⁰ to 1."""
+"""Added to the description length of a flagged equation: ten nats, the evidence of e¹⁰ to 1."""
 CROSS_FITTED = 0.1
 """Share of the rows that counts with the cross-fitted error where no row was kept back."""
 ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
@@ -118,7 +118,7 @@ class Candidate:
         errors = {name: math.nan if form[name] is None else float(form[name]) for name in ERRORS}
         stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
         if proved is not None and not isinstance(proved, bool):
-            raise IeqlError("whether an equation is proved is not said by true, false or null.")
+            raise IeqlError("'proved' of an equation must be true, false or null.")
         excess = form.get("excess")
         return cls(
             expression=Expression.from_dict(form["expression"], custom),

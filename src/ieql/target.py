@@ -36,7 +36,7 @@ FEW_ROWS = 2_000
 """Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
 them, kept back, would say little, and less after it has chosen among the equations."""
 DOMINATED = 0.9
-"""Rows that stand far off are set aside during the search if the variance falls below this part."""
+"""Rows that lie far off are set aside during the search if the variance falls below this part."""
 ROUNDING = 1e-6
 """Part of the target's spread below which a residual is no reason to call a row an outlier."""
 
@@ -130,7 +130,7 @@ class Target:
         )
 
     def outliers(self, front: Sequence[Candidate]) -> Mask:
-        """Which rows stand far off from the equation that describes the data best."""
+        """Which rows lie far from the equation that describes the data best."""
         best = front[
             select(
                 front,
@@ -215,7 +215,7 @@ def _target(
     if bound is not None and abs(mean) >= bound:
         raise IeqlError(
             f"output_bound is {bound:g}, but the mean of {train.target_names[k]!r} is {mean:g}: "
-            "no equation of use can keep to it; give a larger bound."
+            "no useful equation can stay within it; give a larger bound."
         )
     box = Scaling.minmax(inputs.transform(train.X))
     task = Task(
@@ -245,7 +245,7 @@ def _all_rows(train: Sample, validation: Sample) -> Sample:
 
 
 def _set_aside(train: Sample, validation: Sample) -> Mask:
-    """Which rows stand so far off from their neighbours that they would govern the search.
+    """Which rows lie so far from their neighbours that they would govern the search.
 
     They are looked at again when there is an equation to measure them by.
     """

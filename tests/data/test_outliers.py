@@ -1,4 +1,4 @@
-"""Rows that stand far off from their neighbours."""
+"""Rows that lie far from their neighbours."""
 
 from __future__ import annotations
 

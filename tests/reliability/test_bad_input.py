@@ -89,7 +89,7 @@ AN_UNDERSCORE = (
     "with an underscore in it; write plain numbers (no thousands separators) or leave the column "
     "out."
 )
-EXTREME = "holds numbers too large or too close together to reckon with"
+EXTREME = "holds numbers too large or too close together to compute with"
 SEPARATORS = "separate columns by a comma, a semicolon, a tab or a vertical bar."
 EVERY_ROW = (
     "name every column, use one separator in all lines, and a decimal point where the comma "
@@ -734,7 +734,7 @@ def test_a_disk_that_fills_up_does_not_cost_the_fit(monkeypatch: pytest.MonkeyPa
     full_after(monkeypatch, 2)
     with pytest.warns(UserWarning, match="space") as said:
         model = fit_frame(X, Y, run_dir="run")
-    assert [str(w.message) for w in said] == [FULL + " The fit goes on in memory."]
+    assert [str(w.message) for w in said] == [FULL + " The fit continues in memory."]
     assert model.expression().text() == "2*speed + 1"
 
 
@@ -746,7 +746,7 @@ def test_a_disk_that_fills_up_on_the_command_line(monkeypatch: pytest.MonkeyPatc
     assert "  y = 2*a + 1\n" in result.stdout
     assert "Results are in" not in result.stdout
     assert result.stderr == (
-        f"Warning: {FULL} The fit goes on in memory.\n"
+        f"Warning: {FULL} The fit continues in memory.\n"
         f"Error: {FULL} What is printed above is not stored.\n"
     )
 

@@ -171,7 +171,7 @@ def test_headings_go_down_one_step_at_a_time(page):
 
 
 def test_training_and_validation_errors_stand_side_by_side_and_it_is_said_what_they_are(page):
-    headings = re.findall(r'<button type="button">([^<]*)</button></th>', page)
+    headings = re.findall(r'<button type="button"[^>]*>([^<]*)</button></th>', page)
     assert headings[4:7] == ["training error", "validation error", "extrapolation error"]
     assert "on rows kept back that did not fit the constants" in words(page)
     m = model()
@@ -202,7 +202,7 @@ def test_every_plot_shows_every_outlier_by_a_mark_of_its_own():
     assert "11 outliers marked, 11 of them beyond the axes" in page
     said = words(page)
     assert "Shown: 300 rows, and all 11 outliers." in said
-    assert "11 of 300 rows stand far off from the equation and were left out of the fit" in said
+    assert "11 of 300 rows lie far from the equation and were left out of the fit" in said
     assert "a sample of 300 rows and on the 11 outliers" in said
 
 
@@ -254,7 +254,7 @@ def test_outliers_of_one_output_are_not_those_of_another():
     page = m.report_html()
     assert 'id="outliers-1"' in page
     assert 'id="outliers-0"' not in page
-    assert "2 of 300 rows stand far off from the equation of &#39;w&#39;" in page
+    assert "2 of 300 rows lie far from the equation of &#39;w&#39;" in page
     assert outlier_marks(page, "Predicted over measured y") == 0
     assert outlier_marks(page, "Predicted over measured w") == 2
 
@@ -263,7 +263,7 @@ def test_without_evidence_outliers_are_at_least_named():
     m = model(with_evidence=False)
     changed(m, outliers=(tuple(range(0, 300, 20)),))
     said = words(m.report_html())
-    assert "15 of 300 rows stand far off" in said
+    assert "15 of 300 rows lie far" in said
     assert "data rows 1, 21, 41, 61, 81, 101, 121, 141, 161, 181, 201, 221, 241, 261, 281." in said
 
 

@@ -97,7 +97,7 @@ def refuse_extremes(data: Dataset) -> None:
         size = float(np.abs(column).max())
         if size > 1.0 / SMALLEST or 0.0 < np.ptp(column) < SMALLEST:
             raise IeqlError(
-                f"The column {name!r} holds numbers too large or too close together to reckon "
+                f"The column {name!r} holds numbers too large or too close together to compute "
                 f"with (up to {size:.3g}); give it in another unit."
             )
 

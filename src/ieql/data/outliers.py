@@ -1,4 +1,4 @@
-"""Rows that stand far off from their neighbours: spikes of a sensor, slips of the pen.
+"""Rows that lie far from their neighbours: spikes of a sensor, slips of the pen.
 
 A row is judged by the rows nearest to it in the inputs, not by all: where a law is steep, or the
 noise is large, its neighbours are spread as well, and it does not stand out.
@@ -14,15 +14,15 @@ __all__ = ["gross_outliers", "stand_far_off"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 GROSS = 8.0
-"""Spreads of the neighbours beyond which a measured value is set aside during the search. ..."""
+"""Spreads of the neighbours beyond which a measured value is set aside during the search."""
 RESIDUAL = 7.0
-"""... And those beyond which the residual of the best equation makes a row an outlier."""
+"""Spreads of the neighbours beyond which the best equation's residual makes a row an outlier."""
 NEIGHBOURS = 12
 PASSES = 3
 MOST_INPUTS = 8
-"""Neighbours are looked for in at most so many inputs, ..."""
+"""Neighbours are looked for in at most so many inputs."""
 MOST_ROWS = 20_000
-"""... among at most so many rows, and for at most so many."""
+"""Neighbours are looked for among at most so many rows, and for at most so many."""
 ROWS_PER_TERM = 0.2
 """Terms of the quadratic form for each row, at most."""
 FEW = 24
@@ -32,7 +32,7 @@ LARGEST_SHARE = 0.15
 
 
 def gross_outliers(XT: Floats, y: Floats) -> Mask:
-    """Which rows stand so far off from their neighbours that they would govern a search.
+    """Which rows lie so far from their neighbours that they would govern a search.
 
     Among neighbours in several inputs the law itself makes a spread in which smaller outliers hide.
     So, where there are some, a second look is taken at what a quadratic form of the ranks of the

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from ieql.equations.intervals import EPS, Bounds, Enclosure
 
-__all__ = ["Budget", "Descent", "descend", "draw", "positive_bound"]
+__all__ = ["Descent", "ProofEffort", "descend", "draw", "positive_bound"]
 
 Array = NDArray[np.float64]
 SWEEP = 2048
 """Boxes that are bounded at once."""
 POINTS, CORNERS = 768, 256
-"""Points and corners of a box among which descents start, ..."""
+"""Points and corners of a box among which descents start."""
 STARTS, STEPS = 24, 24
-"""... how many there are, and how long they are."""
+"""Number of descents, and of the steps of each."""
 WIDE = 1e3
 """Ratio of the ends of an interval above which it is split in the middle of its decades."""
 ROUNDING = 16.0 * EPS
@@ -28,7 +28,7 @@ ROUNDING = 16.0 * EPS
 
 
 @dataclass
-class Budget:
+class ProofEffort:
     """What may still be spent on a proof.
 
     Attributes
@@ -49,7 +49,9 @@ class Budget:
     boxes: int = 0
 
     @classmethod
-    def of(cls, work: float, seconds: float, is_late: Callable[[], bool] | None = None) -> Budget:
+    def of(
+        cls, work: float, seconds: float, is_late: Callable[[], bool] | None = None
+    ) -> ProofEffort:
         """So much work, and so many seconds from now on."""
         return cls(work, time.thread_time() + seconds, is_late or (lambda: False))
 
@@ -188,9 +190,9 @@ class _Swept:
     bound: Array
     """Lower bound of the sum."""
     centre: Array
-    """A point of each box where the sum is low ..."""
+    """A point of each box where the sum is low."""
     low: Array
-    """... and a lower bound of its value there."""
+    """A lower bound of the sum at that point."""
     smear: Array
     """By how much the sum may vary along each input."""
 
@@ -200,7 +202,7 @@ def positive_bound(
     lower: Array,
     upper: Array,
     closed: bool,
-    budget: Budget,
+    budget: ProofEffort,
     is_refuted: Callable[[Array], bool] = lambda points: False,
     look_closer: Callable[[], bool] = lambda: False,
 ) -> float | None:
@@ -214,7 +216,7 @@ def positive_bound(
         The ends of the box, for the inputs of `f`.
     closed : bool
         Whether zero is good enough. Then rounding does no harm: 1 - cos(x) counts as not negative.
-    budget : Budget
+    budget : ProofEffort
         What may be spent.
     is_refuted : callable
         Is shown points (inputs, points) where the sum may be negative; if it says yes, all is over.

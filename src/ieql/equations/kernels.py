@@ -72,7 +72,7 @@ class Code(NamedTuple):
     relax: float
 
 
-class Task(NamedTuple):
+class FitPlan(NamedTuple):
     """What is to be fitted: place of each constant in the Jacobian or -1, nodes that matter."""
 
     position: Indices
@@ -360,7 +360,7 @@ def _forward(code: Code, theta: Row, XT: Matrix, start: int, m: int, work: Work)
 
 @exact
 def _credit(
-    code: Code, theta: Row, s: int, sensitivity: Row, task: Task, work: Work, m: int
+    code: Code, theta: Row, s: int, sensitivity: Row, task: FitPlan, work: Work, m: int
 ) -> None:
     """Hand the sensitivity of one sum to its free constants and to the nodes it is made of."""
     Y, D, J = work.Y, work.D, work.J
@@ -382,7 +382,7 @@ def _credit(
 
 
 @exact
-def _backward(code: Code, theta: Row, task: Task, work: Work, m: int) -> None:
+def _backward(code: Code, theta: Row, task: FitPlan, work: Work, m: int) -> None:
     """Jacobian rows from values and slopes; `work.seed` is the sensitivity of the output."""
     S, D = work.S, work.D
     n_nodes = len(code.op)
@@ -407,7 +407,7 @@ def _mark(code: Code, s: int, d: int, used: Flags) -> None:
 
 
 @exact
-def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> Task:
+def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> FitPlan:
     """Which nodes need a sensitivity: the output depends on them, and they on a free constant."""
     position = np.empty(n_theta, np.int64)
     position[:] = -1
@@ -430,7 +430,7 @@ def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> 
                 _mark(code, s, d, used)
         else:
             live[k] = False
-    return Task(position, live, guarded)
+    return FitPlan(position, live, guarded)
 
 
 # --- the error and its derivatives on all rows -------------------------------------------------
@@ -495,7 +495,7 @@ def _outside(Z: Matrix, guarded: Indices, edges: Matrix, margin: float, m: int, 
 @exact
 def _sweep(
     code: Code, theta: Row, XT: Matrix, y: Row, root: Row, limit: float,
-    task: Task, work: Work, A: Matrix, g: Row, bad: Flags,
+    task: FitPlan, work: Work, A: Matrix, g: Row, bad: Flags,
 ) -> float:  # fmt: skip
     """Weighted squared error; normal equations into A and g, arguments out of domain into `bad`.
 
@@ -525,7 +525,7 @@ def _sweep(
 
 @exact
 def _visit(
-    code: Code, theta: Row, XT: Matrix, margin: float, task: Task, work: Work, bad: Flags
+    code: Code, theta: Row, XT: Matrix, margin: float, task: FitPlan, work: Work, bad: Flags
 ) -> None:
     """Which guarded sums are not inside, by `margin`, at the check points, into `bad`."""
     bad[:] = False
@@ -593,7 +593,7 @@ def _is_blocked(A: Matrix, g: Row, bad: Flags, watched: Flags) -> bool:
 @exact
 def _attempt(
     code: Code, theta: Row, XT: Matrix, y: Row, root: Row, limit: float, check: Matrix,
-    margin: float, task: Task, work: Work, A: Matrix, g: Row, bad: Flags, watched: Flags,
+    margin: float, task: FitPlan, work: Work, A: Matrix, g: Row, bad: Flags, watched: Flags,
 ) -> tuple[float, bool]:  # fmt: skip
     """Error and normal equations of these constants, and whether something forbids them."""
     error = _sweep(code, theta, XT, y, root, limit, task, work, A, g, bad[0])

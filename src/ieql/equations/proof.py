@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.branching import Budget, descend, draw, positive_bound
+from ieql.equations.branching import ProofEffort, descend, draw, positive_bound
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.intervals import Enclosure
 from ieql.units import Interval
@@ -28,9 +28,9 @@ __all__ = ["LITTLE_WORK", "WORK", "Condition", "Proof", "conditions", "prove", "
 
 Array = NDArray[np.float64]
 WORK = 8_000_000
-"""Work of a proof (`Budget`): about half a second ..."""
+"""Work of a proof (`ProofEffort`): about half a second."""
 LITTLE_WORK = 30_000
-"""... and that of one for which there is no time."""
+"""Work of a proof for which there is no time."""
 FINITE = 1e300
 """An output that is proved to stay below this one is finite, whatever is rounded."""
 TOUCHING = 1e-10
@@ -163,14 +163,14 @@ def prove(
     seconds : float
         Time after which the search is given up, if the work has not ended it.
     work : float
-        How much is bounded at most; see `ieql.equations.branching.Budget`.
+        How much is bounded at most; see `ieql.equations.branching.ProofEffort`.
     is_late : callable, optional
         Asked between the boxes: once it says yes, the search is given up.
     extremes : bool
         Look also for how far the output goes.
     """
     ends = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
-    hunt = _Hunt(expression, *ends, bounds, Budget.of(work, seconds, is_late))
+    hunt = _Hunt(expression, *ends, bounds, ProofEffort.of(work, seconds, is_late))
     with np.errstate(all="ignore"):
         is_open = hunt.run()
         if extremes and hunt.point is None:
@@ -187,7 +187,7 @@ class _Hunt:
     lower: Array
     upper: Array
     bounds: Interval | None
-    budget: Budget
+    budget: ProofEffort
     point: Array | None = None
     """A counterexample."""
     low: float = math.inf

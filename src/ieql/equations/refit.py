@@ -32,13 +32,13 @@ from ieql.equations.safety import excess, is_safe, positive_denominators, worst_
 from ieql.equations.simplify import expansions, gauge, parabolas, simplify
 from ieql.prior import Prior
 
-__all__ = ["Equation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
+__all__ = ["FinishedEquation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
 
 Array = NDArray[np.float64]
 TRIM_ROWS = 50_000
-"""Rows on which superfluous constants are looked for; ..."""
+"""Rows on which superfluous constants are looked for."""
 HASTY_ROWS = 2_000
-"""... and on which the constants are fitted when there is no time left."""
+"""Rows on which the constants are fitted when there is no time left."""
 PROBED = 2_000
 """Rows by which the range of an argument is judged."""
 SETTLING = 3
@@ -52,7 +52,7 @@ LARGEST_LEVERAGE = 0.9
 
 
 @dataclass(frozen=True)
-class Equation:
+class FinishedEquation:
     """An expression with fitted constants and their standard errors (in `constants()` order)."""
 
     expression: Expression
@@ -77,7 +77,7 @@ def finish(
     bounds: tuple[float, float] | None = None,
     cut: bool = True,
     is_late: Callable[[], bool] = lambda: False,
-) -> Equation | None:
+) -> FinishedEquation | None:
     """Bring a candidate to the user's coordinates; None if it is not safe there.
 
     Parameters
@@ -116,7 +116,7 @@ def finish(
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
             errors = standard_errors(e, part)
-            return Equation(e, *errors, precise if same else e, proof.proved, far)
+            return FinishedEquation(e, *errors, precise if same else e, proof.proved, far)
     return None
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.branching import Budget, positive_bound
+from ieql.equations.branching import ProofEffort, positive_bound
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.intervals import Enclosure
 from ieql.equations.program import Program
@@ -23,19 +23,19 @@ __all__ = ["excess", "is_safe", "positive_denominators", "worst_points"]
 
 Array = NDArray[np.float64]
 MARGIN = 1e-4
-"""A logarithm's argument or a denominator must stay this part of its largest value above zero, ...
+"""A logarithm's argument or a denominator must stay this part of its largest value above zero.
 
 Alike for the edges of other domains: a part of the distance from the edge to the farthest value.
 """
 LOCAL_MARGIN, LOCAL = 1e-3, 0.1
-"""... or this part of the value below which a tenth of the points lie: exp(z) - 1 is safe from 0.1
-on, even where it reaches a million.
+"""Or it must stay the first part of the value above zero below which the second part of the points
+lie: exp(z) - 1 is safe from 0.1 on, even where it reaches a million.
 
 What is proved to be positive all over the box of the points needs no margin: it is as safe over
 five decades as over one.
 """
 QUICK_WORK = 10_000
-"""Work of such a proof (`Budget`): natural intervals, and some splits."""
+"""Work of such a proof (`ProofEffort`): natural intervals, and some splits."""
 
 
 def is_safe(
@@ -97,7 +97,7 @@ def _is_proved(
     All other arguments are taken to be inside theirs: they have their own tests.
     """
     arguments = [(k, a) for k, node in enumerate(expression.nodes) for a in range(len(node.args))]
-    budget = Budget.of(QUICK_WORK, seconds=1.0)
+    budget = ProofEffort.of(QUICK_WORK, seconds=1.0)
     with np.errstate(all="ignore"):
         for condition in conditions(expression):
             if condition.argument == arguments[place]:

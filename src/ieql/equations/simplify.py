@@ -24,9 +24,9 @@ __all__ = ["GaugedBuilder", "expansions", "gauge", "has_free_scale", "parabolas"
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
 SMALL_PART = 1.5
-"""Radians of a wave that a parabola can stand for, ..."""
+"""Radians of a wave that a parabola can stand for, if it is curved there."""
 STRAIGHT = 0.3
-"""... if there is any curvature: |cos| in the middle of them."""
+"""Least |cos| in the middle of such a piece of a wave: below, it has no curvature."""
 
 
 # --- gauge -------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ class _Writer(SumWriter):
         for i, argument in enumerate(args):
             code = self.sum(argument)
             # A local of its own for what is written twice, and for constants: a compiler that
-            # reckons with literals warns where the result is no number.
+            # computes with literals warns where the result is no number.
             once = argument.is_bare or argument.is_constant or places.count(f"{{{i}}}") == 1
             words.append(code if once and not constant else self.assign("z", code))
         code = template.format(*words)

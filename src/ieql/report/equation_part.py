@@ -29,7 +29,7 @@ from ieql.report.views import compare, slice_through
 from ieql.report.words import number, uncertain, unit_name
 from ieql.selection import Candidate
 
-__all__ = ["Budget", "constants", "equation_part", "shown_inputs"]
+__all__ = ["PageBudget", "constants", "equation_part", "shown_inputs"]
 
 MAX_DOTS = 40_000
 """Dots in all plots of the page together, about; what keeps it below two megabytes."""
@@ -42,14 +42,14 @@ LONG = 40_000
 
 
 @dataclass(frozen=True)
-class Budget:
+class PageBudget:
     """How much may be drawn per equation, so that the page stays small."""
 
     n_dots: int
     n_inputs: int
 
     @classmethod
-    def of(cls, findings: Findings) -> Budget:
+    def of(cls, findings: Findings) -> PageBudget:
         """Share the page among all equations of all fronts."""
         n_equations = sum(len(front) for front in findings.model.fronts)
         n_inputs = min(len(findings.model.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
@@ -59,7 +59,9 @@ class Budget:
         return cls(n_dots=int(np.clip(n_dots, 60, 400)), n_inputs=n_inputs)
 
 
-def equation_part(findings: Findings, output: int, index: int, budget: Budget) -> dict[str, Any]:
+def equation_part(
+    findings: Findings, output: int, index: int, budget: PageBudget
+) -> dict[str, Any]:
     """Everything the template shows of row `index` of an output's front."""
     from markupsafe import Markup
 
@@ -95,7 +97,7 @@ def equation_part(findings: Findings, output: int, index: int, budget: Budget) -
 
 
 def _drawings(
-    findings: Findings, evidence: Evidence, output: int, index: int, budget: Budget
+    findings: Findings, evidence: Evidence, output: int, index: int, budget: PageBudget
 ) -> dict[str, Any]:
     e, target = findings.model.fronts[output][index].expression, findings.model.targets[output]
     comparison = compare(

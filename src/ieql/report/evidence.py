@@ -1,4 +1,4 @@
-"""What figures and the report need beyond the equations: a sample of the data and how it was had.
+"""What figures and the report need beyond the equations: a sample of the data and its circumstances.
 
 A saved model holds equations only. The evidence goes into a file of its own, ``evidence.json`` in
 the run folder, so that the model stays small and can be handed on without the data.
@@ -263,7 +263,7 @@ def _rebuilt(form: Mapping[str, Any]) -> Evidence:
 
 
 def _read_outliers(form: Any, n_targets: int, n_inside: int) -> tuple[Mapping[int, int], ...]:
-    """Evidence of old has none; then none is known."""
+    """Older evidence has none; then none is known."""
     if not isinstance(form, list) or len(form) not in (0, n_targets):
         raise _DamageError("its outliers do not fit the targets")
     found = tuple({_whole(row): _whole(place) for row, place in of} for of in form)

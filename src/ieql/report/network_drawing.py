@@ -11,11 +11,11 @@ from ieql.report.words import number
 __all__ = ["network_drawing"]
 
 BETWEEN = 118
-"""Distance of two columns, ..."""
+"""Distance of two columns."""
 ROW = 33
-"""... of two rows, ..."""
+"""Distance of two rows."""
 HEIGHT = 24
-"""... and height of a place."""
+"""Height of a place."""
 LONGEST = 15
 """Characters of a label, at most."""
 

@@ -15,7 +15,7 @@ from ieql.model import FittedModel
 from ieql.options import listed
 from ieql.report.diagram import diagram
 from ieql.report.drawings import pareto_drawing
-from ieql.report.equation_part import Budget, equation_part
+from ieql.report.equation_part import PageBudget, equation_part
 from ieql.report.evidence import Evidence
 from ieql.report.findings import Findings
 from ieql.report.network_drawing import network_drawing
@@ -86,7 +86,7 @@ def _markup(text: str) -> Any:
 
 
 def _outputs(findings: Findings) -> list[dict[str, Any]]:
-    budget = Budget.of(findings)
+    budget = PageBudget.of(findings)
     outputs = []
     for k, (name, front) in enumerate(
         zip(findings.model.targets, findings.model.fronts, strict=True)

@@ -177,7 +177,7 @@ class RunFolder:
         return self._has(MODEL)
 
     def check_same(self, settings: Mapping[str, Any], data_sha256: str) -> None:
-        """Refuse to go on with this run by other data or settings, with a sentence that says it."""
+        """Refuse to continue this run with other data or settings, and say which."""
         from ieql.run.settings import differences
 
         told = self.description()
@@ -217,7 +217,7 @@ class RunFolder:
         try:
             lines = read_bytes(path).split(b"\n")[:-1]
         except ValueError as error:
-            raise IeqlError(f"{path} is damaged ({error}); delete it to go on.") from error
+            raise IeqlError(f"{path} is damaged ({error}); delete it to continue.") from error
         for number, line in enumerate(lines, start=1):
             try:
                 record = parse_json(line)
@@ -248,7 +248,7 @@ class RunFolder:
         except ValueError as error:
             raise IeqlError(
                 f"{self.path / CHECKPOINT} is damaged ({error}); delete that file to start "
-                "the search anew in this folder."
+                "the search again in this folder."
             ) from error
 
     def write_equations(self, frame: pd.DataFrame) -> None:
@@ -290,7 +290,7 @@ class RunFolder:
         if not self.has_model():
             raise IeqlError(
                 f"The run in {str(self.path)!r} was cut short before it found an equation "
-                f"({MODEL} is missing); go on with it: ieql resume {shlex.quote(str(self.path))}."
+                f"({MODEL} is missing); continue it: ieql resume {shlex.quote(str(self.path))}."
             )
         return path
 

@@ -29,7 +29,7 @@ DAMAGED = (IeqlError, KeyError, TypeError, ValueError, AttributeError, IndexErro
 class Recorder:
     """Writes the run folder of a fit, a new one or one that goes on, locked while it is written.
 
-    Whether there is a run to go on with is looked at under the lock: before, another process might
+    Whether there is a run to continue is looked at under the lock: before, another process might
     still finish the one that is there.
 
     Parameters
@@ -154,7 +154,7 @@ class Recorder:
         except IeqlError as error:
             raise IeqlError(
                 f"The run in {str(self.folder.path)!r} cannot continue: {error} "
-                "Delete its checkpoint.json to start the search anew."
+                "Delete its checkpoint.json to start the search again."
             ) from None
 
     # --- what is written -------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class Recorder:
             self.fault = str(error)
             if not self._is_warned:
                 self._is_warned = True
-                warnings.warn(f"{error} The fit goes on in memory.", stacklevel=2)
+                warnings.warn(f"{error} The fit continues in memory.", stacklevel=2)
 
     def _conclude(self, snapshot: Snapshot) -> None:
         """Write the report; what goes wrong here must not cost the user the fit."""

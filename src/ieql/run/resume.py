@@ -55,8 +55,8 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
     source, settings = told.get("source"), told.get("settings")
     if not isinstance(source, dict) or not isinstance(settings, dict):
         raise IeqlError(
-            f"The run in {str(path)!r} was started from Python: go on with it there, by the same "
-            f"fit with run_dir={str(path)!r}."
+            f"The run in {str(path)!r} was started from Python: continue it there, with the same "
+            f"fit and run_dir={str(path)!r}."
         )
     try:
         options = options_of(settings)
@@ -68,7 +68,9 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
         raise IeqlError(f"The run.json in {str(path)!r} is damaged ({reason}).") from error
     for file in (data, *outside):
         if file.exists() and not file.is_file():  # a device or a pipe may have no end
-            raise IeqlError(f"The run.json in {str(path)!r} names {str(file)!r}, which is no file.")
+            raise IeqlError(
+                f"The run.json in {str(path)!r} names {str(file)!r}, which is not a file."
+            )
     X, y = split_file(data, read_csv(data), targets, inputs)
     extra = [split_file(f, read_csv(f), targets, inputs, min_rows=1) for f in outside]
     return Asked(options, source, X, y, extra[0] if extra else None)
@@ -77,7 +79,7 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
 def data_files(path: str | os.PathLike[str]) -> list[Path]:
     """Return the files that `read_asked` reads besides the run folder: its ``run.json`` names them.
 
-    They are read only to go on with the same data; any other content is refused by its SHA-256.
+    They are read only to continue with the same data; any other content is refused by its SHA-256.
     """
     source = RunFolder.open(path).description().get("source")
     named = source if isinstance(source, dict) else {}

@@ -72,7 +72,7 @@ def options_of(settings: Mapping[str, Any]) -> FitOptions:
 
 
 def _declared(settings: Mapping[str, Any]) -> dict[str, tuple[float, float]] | None:
-    """The intervals that the user declared; files of old do not say which, there all count."""
+    """The intervals that the user declared; older files do not say which, there all count."""
     if not settings["domain_is_declared"]:
         return None
     box = {str(k): (float(a), float(b)) for k, (a, b) in settings["domain"].items()}

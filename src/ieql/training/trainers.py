@@ -141,7 +141,7 @@ class State:
 
     @classmethod
     def read(cls, form: Any, tasks: Sequence[Task]) -> Any:
-        """The inverse of `to_form`; a reason to stop is left behind: it is gone on with.
+        """The inverse of `to_form`; a reason to stop is left behind, as the training continues.
 
         Whoever reads may meet any content: `trainer.read` is called through `restored`, which
         turns what is wrong into a sentence.
@@ -152,7 +152,7 @@ class State:
         archives = [Archive.from_form(target, custom) for target in form["targets"]]
         for archive, task in zip(archives, tasks, strict=True):
             if any(c.expression.names != task.names for c in archive):
-                raise IeqlError("its inputs are others.")
+                raise IeqlError("it has other inputs.")
         return cls(
             tasks=tasks,
             archives=archives,

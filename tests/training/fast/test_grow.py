@@ -8,12 +8,12 @@ from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.fast.grow import GrowSettings, grow, looks_like_noise, parent
-from ieql.training.fast.island import constant
+from ieql.training.trainers import mean_predictor
 from tasks import make_task
 
 
 def best_error(task, seed: int, moves: int = 6) -> float:
-    start = constant(task)
+    start = mean_predictor(task)
     assert start is not None
     archive = Archive([start])
     rng = np.random.default_rng(seed)
@@ -30,7 +30,7 @@ def test_a_few_moves_find_a_sum_of_two_units():
 def test_children_never_contain_what_is_prohibited():
     prior = Prior.of({"units": ["cos", "square", "mul"], "prohibit": ["mul(cos)", "square(mul)"]})
     task = make_task("2*cos(3*x)*y + y**2", prior=prior)
-    start = constant(task)
+    start = mean_predictor(task)
     assert start is not None
     with np.errstate(all="ignore"):
         found = grow(task, Archive([start]), np.random.default_rng(0), GrowSettings())

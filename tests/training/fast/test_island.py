@@ -10,11 +10,12 @@ import pytest
 from ieql.equations.safety import is_safe
 from ieql.prior import Prior
 from ieql.training.archive import Archive
-from ieql.training.fast.island import KINDS, Settings, Training, constant, run_island, train
+from ieql.training.fast.island import KINDS, FastSettings, Training, run_island, train
 from ieql.training.task import EXACT
+from ieql.training.trainers import mean_predictor
 from tasks import labelled, make_task
 
-SETTINGS = Settings()
+SETTINGS = FastSettings()
 FOREVER = float("inf")
 SEEDS = range(6)
 
@@ -25,7 +26,7 @@ def trainings(n, seed=0):
 
 def start(task):
     """The archive that every search starts with: the mean predictor."""
-    return Archive([constant(task)])
+    return Archive([mean_predictor(task)])
 
 
 def found_by(task, archive, seed, kind):
@@ -42,7 +43,7 @@ def candidates(task, seeds=SEEDS, kinds=KINDS):
 
 def test_the_mean_predictor_is_the_first_candidate():
     task = make_task("x*y + 3")
-    mean = constant(task)
+    mean = mean_predictor(task)
     assert mean.n_parameters == 0
     assert mean.expression.outputs[0].bias == pytest.approx(task.train.y.mean())
     assert mean.rmse_train == pytest.approx(task.train.y.std())
@@ -52,14 +53,14 @@ def test_the_mean_predictor_is_the_first_candidate():
 def test_every_kind_of_training_find_something_better_than_the_mean(kind):
     task = make_task("x*y + 0.5*x")
     found = candidates(task, kinds=[kind])
-    assert min(c.rmse_validation for c in found) < 0.05 * constant(task).rmse_validation
+    assert min(c.rmse_validation for c in found) < 0.05 * mean_predictor(task).rmse_validation
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_training_is_a_pure_function(kind):
     """The same again, also in between others; and what it is given stays as it was."""
     task = make_task("x*y + 0.5*cos(3*x)", noise=0.05)
-    archive = Archive([constant(task), *candidates(task, range(2), [kind])])
+    archive = Archive([mean_predictor(task), *candidates(task, range(2), [kind])])
     before = list(archive)
     arrays = [a.copy() for a in (task.train.XT, task.train.y, task.domain)]
     first = found_by(task, archive, 7, kind)
@@ -119,7 +120,7 @@ def test_an_island_brings_home_what_entered_its_archive():
     assert set(finds.kinds) <= set(KINDS)
     assert finds.candidates
     assert finds.largest >= max(c.complexity for c in finds.candidates)
-    merged = Archive([constant(task), *finds.candidates])
+    merged = Archive([mean_predictor(task), *finds.candidates])
     assert merged.best() == min(c.rmse_train for c in finds.candidates)
 
 

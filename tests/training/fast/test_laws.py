@@ -13,16 +13,16 @@ from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.archive import Archive
 from ieql.training.fast.law_kernel import fit_law
-from ieql.training.fast.laws import Law, LawSettings, Shape, _Search, laws, shapes
+from ieql.training.fast.laws import Law, LawForm, LawSettings, _Search, law_forms, laws
 from ieql.units import Unit
 from tasks import NAMES, make_task
 
 
-def every_shape() -> list[Shape]:
-    return shapes(Prior.of("plain"))
+def every_shape() -> list[LawForm]:
+    return law_forms(Prior.of("plain"))
 
 
-def a_law(shape: Shape, p: list[int], q: list[int], k: float = 0.4) -> Law:
+def a_law(shape: LawForm, p: list[int], q: list[int], k: float = 0.4) -> Law:
     """A law with shifted inputs, an offset and a factor."""
     return Law(shape, np.array(p), np.array(q), np.array([0.7, 1.3, k, *shape.starts, 1.5, -0.2]))
 
@@ -63,7 +63,7 @@ def test_signs_of_life_come_between_the_finds() -> None:
 
 @pytest.mark.parametrize("shape", every_shape(), ids=lambda s: f"{s.unit.name}-{s.reciprocal}")
 @pytest.mark.parametrize(("p", "q"), [([1, 0], [0, 1]), ([3, -2], [1, -1]), ([0, 0], [2, 1])])
-def test_what_is_fitted_is_what_is_written(shape: Shape, p: list[int], q: list[int]) -> None:
+def test_what_is_fitted_is_what_is_written(shape: LawForm, p: list[int], q: list[int]) -> None:
     """The compiled law, with no step taken, has the error of the expression made of it."""
     law = a_law(shape, p, q)
     XT = np.random.default_rng(0).uniform(0.5, 2.0, (2, 50))
@@ -79,7 +79,7 @@ def test_what_is_fitted_is_what_is_written(shape: Shape, p: list[int], q: list[i
 
 
 @pytest.mark.parametrize("shape", every_shape(), ids=lambda s: f"{s.unit.name}-{s.reciprocal}")
-def test_constants_that_are_a_little_off_are_fitted(shape: Shape) -> None:
+def test_constants_that_are_a_little_off_are_fitted(shape: LawForm) -> None:
     law = a_law(shape, [1, -1], [1, 2], k=0.1)
     XT = np.random.default_rng(1).uniform(0.5, 2.0, (2, 200))
     y = law.expression(NAMES, np.arange(2), Prior.of("plain")).evaluate(XT.T)[:, 0]
@@ -123,9 +123,9 @@ def test_weights_count() -> None:
 
 
 def test_the_prior_decides_which_shapes_there_are() -> None:
-    names = {(s.unit.name, s.reciprocal) for s in shapes(Prior.of({"units": ["exp", "mul"]}))}
+    names = {(s.unit.name, s.reciprocal) for s in law_forms(Prior.of({"units": ["exp", "mul"]}))}
     assert names == {("identity", False), ("exp", False)}
-    assert shapes(Prior.of({"units": ["exp", "div"]})) == []
+    assert law_forms(Prior.of({"units": ["exp", "div"]})) == []
 
 
 @given(st.integers(0, 2**20))
@@ -167,9 +167,9 @@ def test_a_law_of_a_users_unit_is_a_law_of_that_unit(reciprocal: bool) -> None:
     """It was fitted as z/z: the kernel took any code that it did not know for a division."""
     tanh = Unit("tanh", np.tanh, tanh_slope)
     prior = Prior(units=("mul", "div", "tanh"), custom=(tanh,))
-    assert Shape(tanh, reciprocal) in shapes(prior)
+    assert LawForm(tanh, reciprocal) in law_forms(prior)
     task = make_task(prior=prior, low=0.5, high=2.0)
-    law = a_law(Shape(tanh, reciprocal), [1, -1], [0, 1])
+    law = a_law(LawForm(tanh, reciprocal), [1, -1], [0, 1])
     written = law.expression(NAMES, np.arange(2), prior).evaluate(task.train.XT.T)[:, 0]
     sample = replace(task.train, y=written)
     search = _Search(task, sample, np.arange(2), LawSettings(steps=0), offset=True)
@@ -182,4 +182,4 @@ def test_a_law_of_a_users_unit_is_a_law_of_that_unit(reciprocal: bool) -> None:
 def test_a_unit_that_cannot_be_compiled_is_no_part_of_a_law() -> None:
     tanh = Unit("tanh", np.vectorize(np.tanh), tanh_slope)
     prior = Prior(units=("mul", "tanh"), custom=(tanh,))
-    assert [s.unit.name for s in shapes(prior)] == ["identity"]
+    assert [s.unit.name for s in law_forms(prior)] == ["identity"]

@@ -21,7 +21,7 @@ from ieql.equations.refit import inverse_curvature
 from ieql.equations.simplify import gauge, has_free_scale
 from ieql.prior import Prior
 
-__all__ = ["EliminationSettings", "State", "drop_unneeded", "eliminate", "fitted"]
+__all__ = ["EliminationSettings", "FittedExpression", "drop_unneeded", "eliminate", "fitted"]
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-24
@@ -49,7 +49,7 @@ class EliminationSettings:
 
 
 @dataclass(frozen=True)
-class State:
+class FittedExpression:
     """A fitted expression on its way down."""
 
     expression: Expression
@@ -66,7 +66,7 @@ def fitted(
     *,
     gauged: bool = False,
     patient: bool = False,
-) -> State | None:
+) -> FittedExpression | None:
     """Gauge an expression, unless it is, and fit its constants; None if it has no finite error.
 
     With patience few constants get many steps, which are cheap: between two forms that do nearly
@@ -82,9 +82,9 @@ def fitted(
         return None
     expression = expression.with_constants(fit.theta)
     if _is_gauged(expression):
-        return State(expression, replace(program, theta=fit.theta), fit.error)
+        return FittedExpression(expression, replace(program, theta=fit.theta), fit.error)
     expression = gauge(expression)
-    return State(expression, Program.of(expression), fit.error)
+    return FittedExpression(expression, Program.of(expression), fit.error)
 
 
 def _is_gauged(expression: Expression) -> bool:
@@ -99,7 +99,7 @@ def _is_gauged(expression: Expression) -> bool:
 
 def eliminate(
     expression: Expression, sample: Sample, prior: Prior, settings: EliminationSettings
-) -> Iterator[State]:
+) -> Iterator[FittedExpression]:
     """Yield fitted expressions with fewer and fewer weights, down to a single one."""
     state = fitted(expression, sample, settings.first_steps, settings.relax)
     while state is not None:
@@ -110,8 +110,8 @@ def eliminate(
 
 
 def _smaller(
-    state: State, sample: Sample, prior: Prior, settings: EliminationSettings
-) -> State | None:
+    state: FittedExpression, sample: Sample, prior: Prior, settings: EliminationSettings
+) -> FittedExpression | None:
     free = state.program.free
     theta = state.expression.constants()
     error, A, _ = state.program.normal_equations(
@@ -140,7 +140,7 @@ def _smaller(
     return min((t for t in trials if t is not None), key=lambda t: t.error, default=None)
 
 
-def drop_unneeded(state: State, sample: Sample, prior: Prior) -> State:
+def drop_unneeded(state: FittedExpression, sample: Sample, prior: Prior) -> FittedExpression:
     """Cut what the data do not ask for (BIC on the given rows): units first, then constants."""
     return _drop_constants(_straighten(state, sample, prior), sample, prior)
 
@@ -153,7 +153,7 @@ def _line(z: Array, y: Array) -> tuple[float, float]:
     return slope, float(y.mean() - slope * z.mean())
 
 
-def _straighten(state: State, sample: Sample, prior: Prior) -> State:
+def _straighten(state: FittedExpression, sample: Sample, prior: Prior) -> FittedExpression:
     """Replace units that are nearly straight lines on the data by straight lines."""
     n = sample.n_rows
     k = 0
@@ -184,7 +184,7 @@ def _with_line(expression: Expression, k: int, line: Sum) -> Expression:
     return builder.rebuild(expression, [*values, translate(line, values)])
 
 
-def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
+def _drop_constants(state: FittedExpression, sample: Sample, prior: Prior) -> FittedExpression:
     n = sample.n_rows
     limit = n ** (1.0 / n)
     settings = EliminationSettings(relax=0.0)
@@ -218,13 +218,13 @@ def _drop_constants(state: State, sample: Sample, prior: Prior) -> State:
 
 
 def _without(
-    state: State,
+    state: FittedExpression,
     chosen: NDArray[np.intp],
     free: NDArray[np.int64],
     inverse: Array,
     sample: Sample,
     settings: EliminationSettings,
-) -> State | None:
+) -> FittedExpression | None:
     """Remove the chosen weights, correct the others and refit."""
     theta = state.expression.constants()
     corrected = theta.copy()

@@ -19,7 +19,7 @@ from ieql.equations.simplify import expansions, gauge
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
 from ieql.training.fast.bank import make_bank
-from ieql.training.fast.eliminate import State, drop_unneeded, fitted
+from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
 from ieql.training.fast.pattern import has_pattern
 from ieql.training.fast.powers import powers
 from ieql.training.fast.reshape import loosened, retyped, wrapped
@@ -55,7 +55,7 @@ class GrowSettings:
 
 def grow(
     task: Task, archive: Archive, rng: np.random.Generator, settings: GrowSettings
-) -> Iterator[State | None]:
+) -> Iterator[FittedExpression | None]:
     """Start from a parent of the archive, make moves, and yield every refitted child.
 
     A pure function of (task, archive, state of rng, settings). None is yielded in between, as a
@@ -73,7 +73,7 @@ def grow(
     for _ in range(settings.moves):
         if state is None:
             return
-        children: list[State] = []
+        children: list[FittedExpression] = []
         for trial in _children(task, archive, state, sample, rng, settings):
             yield None
             if trial is not None:
@@ -92,14 +92,16 @@ def grow(
         state = best
 
 
-def _progress(task: Task, state: State, price: float, efficient: bool) -> Callable[[State], float]:
+def _progress(
+    task: Task, state: FittedExpression, price: float, efficient: bool
+) -> Callable[[FittedExpression], float]:
     """How much better a child is than a state: what log(error) falls by, less the price.
 
     Per unit of size if steps are to be efficient.
     """
     error, size = np.log(state.error + 1e-300), task.size(state.expression)
 
-    def progress(child: State) -> float:
+    def progress(child: FittedExpression) -> float:
         more = task.size(child.expression) - size
         gain = 0.5 * (error - np.log(child.error + 1e-300)) - price * more
         return float(gain / max(more, 1.0) if efficient else gain)
@@ -159,11 +161,11 @@ def looks_like_noise(
 def _children(
     task: Task,
     archive: Archive,
-    state: State,
+    state: FittedExpression,
     sample: Sample,
     rng: np.random.Generator,
     settings: GrowSettings,
-) -> Iterator[State | None]:
+) -> Iterator[FittedExpression | None]:
     """The most promising changes of a state, refitted; None where one came to nothing."""
     others = list(archive)
     picks = rng.choice(len(others), size=min(settings.others, len(others)), replace=False)

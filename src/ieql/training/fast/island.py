@@ -17,9 +17,9 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.archive import Archive, knees
-from ieql.training.fast.eliminate import EliminationSettings, State, eliminate, fitted
+from ieql.training.fast.eliminate import EliminationSettings, FittedExpression, eliminate, fitted
 from ieql.training.fast.grow import GrowSettings, grow
-from ieql.training.fast.laws import LawSettings, laws, shapes
+from ieql.training.fast.laws import LawSettings, law_forms, laws
 from ieql.training.fast.path import (
     PathSettings,
     cut,
@@ -30,11 +30,11 @@ from ieql.training.fast.path import (
 )
 from ieql.training.task import EXACT, Task
 
-__all__ = ["KINDS", "Finds", "Found", "Settings", "Training", "run_island", "train"]
+__all__ = ["KINDS", "FastSettings", "Finds", "Found", "Training", "run_island", "train"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class FastSettings:
     """Numbers of the fast trainer; nothing in here is set per problem."""
 
     path: PathSettings = field(default_factory=PathSettings)
@@ -95,7 +95,7 @@ def run_island(
     task: Task,
     trainings: list[Training],
     known: tuple[Candidate, ...],
-    settings: Settings,
+    settings: FastSettings,
     deadline: float,
 ) -> Finds:
     """Run trainings one after the other from an archive, until the deadline at most."""
@@ -120,7 +120,7 @@ def _run_training(
     task: Task,
     training: Training,
     archive: Archive,
-    settings: Settings,
+    settings: FastSettings,
     deadline: float,
     finds: Finds,
 ) -> None:
@@ -139,7 +139,7 @@ def _run_training(
 def _kind(task: Task, training: Training, archive: Archive, rng: np.random.Generator) -> str:
     """Draw the kind of a training; the first of all is growth, which finds most the soonest."""
     kind = str(rng.choice(KINDS, p=training.chances))
-    if kind == "law" and (len(archive) <= 1 or not shapes(task.prior)):
+    if kind == "law" and (len(archive) <= 1 or not law_forms(task.prior)):
         return "growth"
     return kind
 
@@ -153,7 +153,7 @@ class Found:
 
 
 def train(
-    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings, kind: str
+    task: Task, archive: Archive, rng: np.random.Generator, settings: FastSettings, kind: str
 ) -> Iterator[Found]:
     """One training of one of `KINDS`, a pure function of its arguments and the state of `rng`.
 
@@ -174,8 +174,8 @@ def train(
 
 
 def path(
-    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings
-) -> Iterator[State | None]:
+    task: Task, archive: Archive, rng: np.random.Generator, settings: FastSettings
+) -> Iterator[FittedExpression | None]:
     """A dense network, fresh or grown from the archive, trained and eliminated.
 
     None is yielded in between, as in `grow`.
@@ -203,10 +203,10 @@ def path(
 def _judged(
     task: Task,
     archive: Archive,
-    state: State,
+    state: FittedExpression,
     complexity: float,
     final: Sample,
-    settings: Settings,
+    settings: FastSettings,
 ) -> Candidate | None:
     """The candidate of a state if the archive would keep it, refitted on more rows."""
     error = float(np.sqrt(state.error))
@@ -219,7 +219,7 @@ def _judged(
 
 
 def _dense_part(
-    task: Task, archive: Archive, rng: np.random.Generator, settings: Settings
+    task: Task, archive: Archive, rng: np.random.Generator, settings: FastSettings
 ) -> Expression | None:
     starts = [c.expression for c in knees(archive.front, task.price) if c.expression.nodes]
     if starts and rng.random() < settings.regrow:

@@ -34,7 +34,7 @@ SURE = 3
 EXACT = 1e-26
 
 
-class Law(NamedTuple):
+class LawCode(NamedTuple):
     """Exponents in front and inside, the unit, and whether 1/(unit + e) is meant.
 
     The unit is its code and the address of its compiled functions, which is 0 for the table's own.
@@ -47,7 +47,7 @@ class Law(NamedTuple):
     reciprocal: bool
 
 
-class Work(NamedTuple):
+class LawWork(NamedTuple):
     """Room for the values of all rows."""
 
     phi: Matrix
@@ -70,7 +70,7 @@ def _power(x: float, n: int) -> float:
 
 
 @exact
-def _forward(law: Law, theta: Row, XT: Matrix, work: Work) -> None:
+def _forward(law: LawCode, theta: Row, XT: Matrix, work: LawWork) -> None:
     """Values h, their slope ∂h/∂z and, for a reciprocal, ∂h/∂e."""
     d, n = XT.shape
     k, c, e = theta[d], theta[d + 1], theta[d + 2]
@@ -98,7 +98,7 @@ def _forward(law: Law, theta: Row, XT: Matrix, work: Work) -> None:
 
 
 @exact
-def _row(law: Law, theta: Row, j: int, root: Row, work: Work, out: Row) -> None:
+def _row(law: LawCode, theta: Row, j: int, root: Row, work: LawWork, out: Row) -> None:
     """The derivative by constant j on all rows."""
     d, n = work.phi.shape
     k, w = theta[d], theta[d + 3]
@@ -120,7 +120,7 @@ def _row(law: Law, theta: Row, j: int, root: Row, work: Work, out: Row) -> None:
 
 
 @loose
-def _settle(theta: Row, y: Row, root: Row, work: Work, offset: bool) -> None:
+def _settle(theta: Row, y: Row, root: Row, work: LawWork, offset: bool) -> None:
     """Set w and, if there is one, the offset a, which are linear, to their best values."""
     d, n = work.phi.shape
     ss = s = sy = t = total = 0.0
@@ -143,7 +143,7 @@ def _settle(theta: Row, y: Row, root: Row, work: Work, offset: bool) -> None:
 
 @loose
 def _attempt(
-    law: Law, theta: Row, free: Indices, XT: Matrix, y: Row, root: Row, work: Work, A: Matrix,
+    law: LawCode, theta: Row, free: Indices, XT: Matrix, y: Row, root: Row, work: LawWork, A: Matrix,
     g: Row,
 ) -> float:  # fmt: skip
     """Weighted sum of squared residuals and the normal equations."""
@@ -170,7 +170,7 @@ def _attempt(
 
 
 @exact
-def _is_permitted(law: Law, theta: Row, low: Row, high: Row) -> bool:
+def _is_permitted(law: LawCode, theta: Row, low: Row, high: Row) -> bool:
     """Whether no shift is too large, and factors below the line positive from the lowest input."""
     for i in range(len(low)):
         if abs(theta[i]) > high[i]:
@@ -209,9 +209,9 @@ def fit_law(
     `free` are the places of the constants that may change, `low` the lowest values of the inputs
     where the law must be defined, `high` the largest shifts, `root` the roots of the weights.
     """
-    law = Law(p, q, op, call, reciprocal)
+    law = LawCode(p, q, op, call, reciprocal)
     (d, n), m = XT.shape, len(free)
-    work = Work(
+    work = LawWork(
         np.empty((d, n)), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
         np.empty(n), np.empty(n), np.empty((m, n)),
     )  # fmt: skip

@@ -23,11 +23,11 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import addresses
 from ieql.prior import Prior
 from ieql.training.archive import Archive
-from ieql.training.fast.eliminate import State, drop_unneeded, fitted
+from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
 from ieql.training.task import EXACT, Task
 from ieql.units import DIV, EXP, IDENTITY, MUL, SQUARE, Unit
 
-__all__ = ["Law", "LawSettings", "Shape", "laws", "shapes"]
+__all__ = ["Law", "LawForm", "LawSettings", "law_forms", "laws"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -60,7 +60,7 @@ class LawSettings:
 
 
 @dataclass(frozen=True)
-class Shape:
+class LawForm:
     """The function h: a unit of k φ^q + c, or one over it with an offset e."""
 
     unit: Unit
@@ -84,7 +84,7 @@ class Shape:
         return not is_power and self.unit is not EXP, self.reciprocal and not is_power
 
 
-def shapes(prior: Prior) -> list[Shape]:
+def law_forms(prior: Prior) -> list[LawForm]:
     """The functions h that the prior has the units for, of those that can be compiled."""
     if MUL.name not in prior.units:
         return []
@@ -94,14 +94,14 @@ def shapes(prior: Prior) -> list[Shape]:
         *(u for u in single if u not in (SQUARE, IDENTITY) and addresses([u]) is not None),
     ]
     kinds = (False, True) if DIV.name in prior.units else (False,)
-    return [Shape(unit, reciprocal) for unit in inner for reciprocal in kinds]
+    return [LawForm(unit, reciprocal) for unit in inner for reciprocal in kinds]
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
     """Exponents p in front and q inside, constants (shifts, k, c, e, w, a) and the error."""
 
-    shape: Shape
+    shape: LawForm
     p: Indices
     q: Indices
     theta: Array
@@ -159,7 +159,7 @@ def _quotient(builder: Builder, above: Sum, below: Sum) -> Sum:
 
 def laws(
     task: Task, archive: Archive, rng: np.random.Generator, settings: LawSettings
-) -> Iterator[State | None]:
+) -> Iterator[FittedExpression | None]:
     """Look for a law of every shape and yield what each search ends with, refitted and cut down.
 
     None is yielded in between, as a sign of life.
@@ -172,7 +172,7 @@ def laws(
         powers += yield from search.climb(search.pure(rng))
     best = min(powers, key=search.score)
     yield _state(best, task, sample, inputs, settings)
-    known = shapes(task.prior)
+    known = law_forms(task.prior)
     for pick in rng.permutation(len(known)):
         found = yield from search.climb(search.start(known[pick], best, rng))
         for law in found:
@@ -182,7 +182,7 @@ def laws(
 
 def _state(
     law: Law, task: Task, sample: Sample, inputs: Indices, settings: LawSettings
-) -> State | None:
+) -> FittedExpression | None:
     """The law as an expression, refitted with a shift of its own at each place, and cut down."""
     if not math.isfinite(law.error):
         return None
@@ -225,9 +225,9 @@ class _Search:
         plain = (self.low > 0) & (rng.random(d) < 0.6)
         shifts = np.where(plain, 0.0, margin - self.low)
         theta = np.array([*shifts, 0.0, 1.0, 0.0, 1.0, 0.0])
-        return self._fitted(Law(Shape(IDENTITY, False), self._draw(rng), np.zeros(d, int), theta))
+        return self._fitted(Law(LawForm(IDENTITY, False), self._draw(rng), np.zeros(d, int), theta))
 
-    def start(self, shape: Shape, best: Law, rng: np.random.Generator) -> Law:
+    def start(self, shape: LawForm, best: Law, rng: np.random.Generator) -> Law:
         """A law that begins with the exponents of the best one so far, in front, inside or both."""
         d = len(self.XT)
         p = best.p if rng.random() < FROM_BEST else self._draw(rng)
@@ -321,7 +321,7 @@ class _Search:
         extra = [bool(law.q.any()), *law.shape.free, True, self.offset]
         free = np.concatenate([used, d + np.flatnonzero(extra)])
         calls = addresses([law.shape.unit])
-        assert calls is not None, "shapes has left out what cannot be compiled"
+        assert calls is not None, "law_forms has left out what cannot be compiled"
         theta, error = fit_law(
             law.p, law.q, law.shape.unit.code, int(calls[0]), law.shape.reciprocal, law.theta, free,
             self.XT, self.y, self.root, self.low, self.high, self.settings.steps,

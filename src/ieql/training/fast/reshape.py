@@ -12,7 +12,7 @@ from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.simplify import GaugedBuilder
 from ieql.prior import Prior
-from ieql.training.fast.screen import SMALL, Proposal, Screen, Shape
+from ieql.training.fast.screen import SMALL, Proposal, Screen, UnaryFunction
 from ieql.units import DIV, EXP, MUL, SQUARE
 
 __all__ = ["loosened", "retyped", "wrapped"]
@@ -22,9 +22,9 @@ TRIALS = 8
 """Random pairs of rate and offset tried for each shape."""
 
 
-def _shapes(prior: Prior) -> list[Shape]:
+def _shapes(prior: Prior) -> list[UnaryFunction]:
     units = [prior.unit(name) for name in prior.units]
-    return [Shape(u) for u in units if u.arity == 1 or u is DIV]
+    return [UnaryFunction(u) for u in units if u.arity == 1 or u is DIV]
 
 
 def retyped(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> list[Proposal]:
@@ -53,7 +53,13 @@ def retyped(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> l
 
 
 def _shaped(
-    shape: Shape, w: float, b: float, alpha: float, delta: float, builder: Builder, args: list[Sum]
+    shape: UnaryFunction,
+    w: float,
+    b: float,
+    alpha: float,
+    delta: float,
+    builder: Builder,
+    args: list[Sum],
 ) -> Sum:
     return shape.apply(builder, args[0].scaled(w).plus(Sum(b))).scaled(alpha).plus(Sum(delta))
 
@@ -77,7 +83,7 @@ def wrapped(screen: Screen, prior: Prior, rng: np.random.Generator, n: int) -> l
 
 
 def _closest(
-    shape: Shape, z: Array, target: Array, d: Array, rng: np.random.Generator
+    shape: UnaryFunction, z: Array, target: Array, d: Array, rng: np.random.Generator
 ) -> tuple[float, float, float, float, float]:
     """Error, w, b, α, δ of the best of a few d · (α u(w z + b) + δ) for a target."""
     spread = float(np.std(z))

@@ -20,10 +20,10 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.simplify import GaugedBuilder, gauge
 from ieql.prior import Prior
 from ieql.training.fast.bank import Bank
-from ieql.training.fast.eliminate import State
+from ieql.training.fast.eliminate import FittedExpression
 from ieql.units import DIV, MUL, Unit
 
-__all__ = ["Proposal", "Screen", "Shape"]
+__all__ = ["Proposal", "Screen", "UnaryFunction"]
 
 Array = NDArray[np.float64]
 Proposal = Callable[[], Expression]
@@ -37,7 +37,7 @@ SMALL = 1e-6
 
 
 @dataclass(frozen=True)
-class Shape:
+class UnaryFunction:
     """A function of one argument: a unit, or the reciprocal by the division unit."""
 
     unit: Unit
@@ -60,7 +60,7 @@ class Shape:
 class Screen:
     """First-order gains of all connections between a bank and the arguments of a state."""
 
-    def __init__(self, state: State, sample: Sample, bank: Bank, prior: Prior) -> None:
+    def __init__(self, state: FittedExpression, sample: Sample, bank: Bank, prior: Prior) -> None:
         self.expression = e = state.expression
         self.bank = bank
         self.prior = prior
@@ -263,7 +263,7 @@ class Screen:
         return self.rebuilt(s, change)
 
     def around(
-        self, s: int, shape: Shape, w: float, b: float, alpha: float, delta: float
+        self, s: int, shape: UnaryFunction, w: float, b: float, alpha: float, delta: float
     ) -> Proposal:
         """Sum s as the argument of a unit that takes its place."""
 

@@ -19,7 +19,7 @@ import numpy as np
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.island import KINDS, Finds, Settings, Training, run_island
+from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_island
 from ieql.training.fast.lines import lines
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import EXACT, Task
@@ -31,20 +31,20 @@ N_ISLANDS = 4
 """Fixed, so that the outcome does not depend on the number of processes."""
 LARGEST_ROUND = 6
 """Trainings per island in one round: short enough for a live front, long enough to be worth it."""
-AHEAD = {"path": 1, "growth": 4, "law": 1}
-"""Hits that each kind of training starts with, ..."""
-LEAST = {"path": 0.1, "growth": 0.4, "law": 0.1}
-"""... and the share of the trainings that it gets in any case."""
+HITS_AT_START = {"path": 1, "growth": 4, "law": 1}
+"""Hits that each kind of training starts with, before it has had any."""
+LEAST_SHARES = {"path": 0.1, "growth": 0.4, "law": 0.1}
+"""Share of the trainings that each kind gets, however few hits it has."""
 PATIENCE = 60
-"""Least number of trainings without progress after which the search may stop by itself, ..."""
+"""Least number of trainings without progress after which the search may stop by itself."""
 PATIENCE_AT_NOISE = 24
-"""... and where the residuals of the best equation look like noise."""
+"""The same where the residuals of the best equation look like noise."""
 TIME_IS_UP = "the time is up"
 IS_EXACT = "the equations are exact"
 IS_NOISE = "what is left looks like noise"
-NOTHING_BETTER = "nothing better was found for long"
+NOTHING_BETTER = "nothing better was found for a long time"
 ENDED = (TIME_IS_UP, IS_EXACT, IS_NOISE, NOTHING_BETTER, INTERRUPTED)
-"""Reasons after which someone who goes on with a search wants it to look further."""
+"""Reasons after which someone who resumes a search wants it to look further."""
 Rounds = dict[tuple[int, int], list[Training]]
 """The trainings of a round, by (target, island)."""
 
@@ -59,9 +59,9 @@ class Progress:
     since: int = 0
     """Number of trainings, of this target, when it fell last."""
     done: Counter[str] = field(default_factory=Counter)
-    """Trainings of each kind, ..."""
+    """Trainings of each kind."""
     hits: Counter[str] = field(default_factory=Counter)
-    """... and equations that entered the front from them."""
+    """Equations that entered the front, by the kind of training that found them."""
     at_noise: bool = False
     """Whether the residuals of the best equation look like noise."""
     exact: bool = False
@@ -83,10 +83,11 @@ class Progress:
     @property
     def chances(self) -> tuple[float, float, float]:
         """Shares of the kinds in the next trainings: by what has paid on this data set so far."""
-        rates = [(AHEAD[kind] + self.hits[kind]) / (1 + self.done[kind]) for kind in KINDS]
-        rest = 1.0 - sum(LEAST.values())
+        rates = [(HITS_AT_START[kind] + self.hits[kind]) / (1 + self.done[kind]) for kind in KINDS]
+        rest = 1.0 - sum(LEAST_SHARES.values())
         path, growth, law = (
-            LEAST[kind] + rest * rate / sum(rates) for kind, rate in zip(KINDS, rates, strict=True)
+            LEAST_SHARES[kind] + rest * rate / sum(rates)
+            for kind, rate in zip(KINDS, rates, strict=True)
         )
         return path, growth, law
 
@@ -131,15 +132,15 @@ class FastTrainer(Trainer):
 
     Parameters
     ----------
-    numbers : Settings, optional
+    numbers : FastSettings, optional
         Numbers of the trainings; nothing in them is set per problem.
     """
 
     name = "fast"
     kernels = ("ieql.training.fast.law_kernel",)
 
-    def __init__(self, numbers: Settings | None = None) -> None:
-        self.numbers = numbers or Settings()
+    def __init__(self, numbers: FastSettings | None = None) -> None:
+        self.numbers = numbers or FastSettings()
 
     def first(self, tasks: Sequence[Task]) -> FastState:
         """The mean predictors, and nothing done yet."""
@@ -183,8 +184,8 @@ class FastTrainer(Trainer):
     def read(self, form: Any, tasks: Sequence[Task]) -> FastState:
         """The search as it stood; one that had ended gets new patience, and all of it.
 
-        Who goes on with a search that had ended wants it to go on: what is left may look like noise
-        as it did before, so that alone does not end it again. One that was killed goes on as if it
+        Whoever resumes a search that had ended wants it to continue: what is left may look like noise
+        as it did before, so that alone does not end it again. One that was killed continues as if it
         had not been.
         """
         state: FastState = FastState.read(form, tasks)
@@ -255,7 +256,7 @@ def _run_round(
     state: FastState,
     rounds: Rounds,
     known: Sequence[tuple[Candidate, ...]],
-    numbers: Settings,
+    numbers: FastSettings,
     deadline: float,
 ) -> None:
     jobs = (
