@@ -31,8 +31,8 @@ python -m experiments ambiguity           # one experiment
 python -m experiments all --budget full   # five runs of everything: days (not measured)
 ```
 
-Finished parts are not run again, and an interrupted run continues where it stopped. The results shown
-here are such parts: to run everything anew, add `--results` with another folder. The baselines
+Finished parts are not run again, and an interrupted run continues where it stopped. The results
+shown here are such parts: to run everything again, add `--results` with another folder. The baselines
 need `pip install -e '.[paper]'`; what is not installed is skipped with a message."""
 
 

@@ -78,8 +78,8 @@ def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
     except UnicodeError as error:  # UTF-8 and Latin-1 never get here
         raise IeqlError(
-            f"{str(path)!r} begins like UTF-16 or UTF-32 text but does not continue so; it may be cut "
-            "short: save it again as UTF-8."
+            f"{str(path)!r} begins like UTF-16 or UTF-32 text but does not continue so; it may be "
+            "cut short: save it again as UTF-8."
         ) from error
     return frame
 

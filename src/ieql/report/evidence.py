@@ -1,4 +1,4 @@
-"""What figures and the report need beyond the equations: a sample of the data and its circumstances.
+"""What figures and the report need beyond the equations: a sample of the data.
 
 A saved model holds equations only. The evidence goes into a file of its own, ``evidence.json`` in
 the run folder, so that the model stays small and can be handed on without the data.

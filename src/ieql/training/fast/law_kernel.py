@@ -143,8 +143,8 @@ def _settle(theta: Row, y: Row, root: Row, work: LawWork, offset: bool) -> None:
 
 @loose
 def _attempt(
-    law: LawCode, theta: Row, free: Indices, XT: Matrix, y: Row, root: Row, work: LawWork, A: Matrix,
-    g: Row,
+    law: LawCode, theta: Row, free: Indices, XT: Matrix, y: Row, root: Row, work: LawWork,
+    A: Matrix, g: Row,
 ) -> float:  # fmt: skip
     """Weighted sum of squared residuals and the normal equations."""
     d, n = XT.shape

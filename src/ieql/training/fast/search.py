@@ -184,9 +184,9 @@ class FastTrainer(Trainer):
     def read(self, form: Any, tasks: Sequence[Task]) -> FastState:
         """The search as it stood; one that had ended gets new patience, and all of it.
 
-        Whoever resumes a search that had ended wants it to continue: what is left may look like noise
-        as it did before, so that alone does not end it again. One that was killed continues as if it
-        had not been.
+        Whoever resumes a search that had ended wants it to continue: what is left may look like
+        noise as it did before, so that alone does not end it again. One that was killed continues
+        as if it had not been.
         """
         state: FastState = FastState.read(form, tasks)
         state.number = int(form["number"])
