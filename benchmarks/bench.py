@@ -51,7 +51,7 @@ FITS = (
     *("random R0-002", "random R0-005", "random R0-009", "random R0-012", "random R0-020"),
     *("random R0-031", "random R0-044", "random R0-057", "random R0-068", "random R0-083"),
     *("feynman I.10.7", "feynman I.12.11", "feynman I.29.16", "feynman II.11.27"),
-    *("classic Nguyen-7", "classic Korns-1", "classic Keijzer-6", "wide W0-013", "wide W0-005"),
+    *("classic Nguyen-7", "classic Korns-1", "classic Keijzer-14", "wide W0-013", "wide W0-005"),
 )
 
 

@@ -32,8 +32,8 @@ python -m experiments all --budget full   # five runs of everything: days (not m
 ```
 
 Finished parts are not run again, and an interrupted run continues where it stopped. The results
-shown here are such parts: to run everything again, add `--results` with another folder. The baselines
-need `pip install -e '.[paper]'`; what is not installed is skipped with a message."""
+shown here are such parts: to run everything again, add `--results` with another folder. The
+baselines need `pip install -e '.[paper]'`; what is not installed is skipped with a message."""
 
 
 def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:

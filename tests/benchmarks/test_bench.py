@@ -86,3 +86,12 @@ def test_a_kernel_is_timed_beside_the_reference(monkeypatch, capsys):
     monkeypatch.setattr(bench, "ROUNDS", 1)
     assert bench.main(["--part", "kernel jacobian"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"seconds", "reference"}
+
+
+def test_every_fit_is_a_problem_of_its_suite():
+    known = {
+        f"{family} {problem.name}"
+        for family in {name.partition(" ")[0] for name in bench.FITS}
+        for problem in suite(family, noise=0.01 if family == "random" else None)
+    }
+    assert set(bench.FITS) <= known
