@@ -485,7 +485,7 @@ def test_bad_input_is_one_sentence(stand_in):
     assert "'nowhere.csv'" in failure("fit", "nowhere.csv", "--target", "y")
     assert "Did you mean 'torque'?" in failure(*fit, "torqe")
     assert "'lod'" in failure(*fit, "torque", "--inputs", "lod")
-    assert "no input" in failure(*fit, "torque", "--domain", write("d.yaml", "x: [0, 1]"))
+    assert "not an input" in failure(*fit, "torque", "--domain", write("d.yaml", "x: [0, 1]"))
     assert "'short.csv': " in failure(*fit, "torque", "--extrapolation", "short.csv")
     assert "no folder 'nowhere'" in failure("show", "nowhere")
     assert "holds no run" in failure("predict", "empty", "data.csv")

@@ -35,7 +35,7 @@ def test_front_table_marks_the_selected_equation():
     assert header.split()[:3] == ["index", "complexity", "weights"]
     assert header.endswith("  training error  validation error  equation")
     assert first.split() == ["0", "0", "0", "1", "3", "3.123", "4.25"]
-    assert second.split()[:6] == ["*", "1", "4", "2", "0.1", "0.01235"]
+    assert second.split()[:7] == ["*", "1", "4", "2", "1", "0.1", "0.01235"]
     assert second.endswith("  2.000001234*speed + `air temp`**2")  # with the digits that it has
 
 

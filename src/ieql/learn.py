@@ -19,11 +19,12 @@ from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT
 from ieql.equations.expression import Expression
-from ieql.equations.program import compile_kernels
+from ieql.equations.program import addresses, compile_kernels
 from ieql.equations.refit import finish
 from ieql.model import FittedModel, chosen, versions
 from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
+from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate, Front, thinned
 from ieql.target import Target, reconsidered
@@ -66,9 +67,17 @@ class Earlier:
     seconds: float = 0.0
 
 
-def compile_for(trainer: Trainer) -> bool:
-    """Compile what a fit needs, once per installation; True if that took its time."""
-    return compile_kernels(*KERNELS, *trainer.kernels)
+def compile_for(trainer: Trainer, prior: Prior) -> float:
+    """Compile what a fit needs; return the seconds that this took beyond loading it.
+
+    Kernels are compiled once per installation, units of the user's once per process. A fit gets its
+    time after that.
+    """
+    start = time.monotonic()
+    if not compile_kernels(*KERNELS, *trainer.kernels):
+        start = time.monotonic()
+    addresses(prior.custom)
+    return time.monotonic() - start
 
 
 def learn(

@@ -162,9 +162,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         data, outside = measured.data, measured.outside
         trainer = trainer_of(asked.trainer)
         evidence = _evidence(asked, measured)
-        began = time.monotonic()
-        if compile_for(trainer):  # the first fit of an installation gets its time, too
-            start += time.monotonic() - began
+        start += compile_for(trainer, asked.prior)
         with contextlib.ExitStack() as stack:
             observers: list[Observer] = []
             recorder = None

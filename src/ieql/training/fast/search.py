@@ -169,7 +169,7 @@ class FastTrainer(Trainer):
 
     def done(self, state: FastState, budget: Budget) -> str:
         """Why the search is over: the limits are reached, or nothing more is to be expected."""
-        reason = _reason_to_stop(state, budget) if state.number else ""
+        reason = _reason_to_stop(state, budget)
         if not reason and state.number >= (budget.max_trainings or math.inf):
             reason = f"all {budget.max_trainings} trainings are done"
         return reason
