@@ -387,7 +387,7 @@ def test_show(run):
     assert "4.25" in result.stdout
     assert result.stdout.splitlines()[0].split()[:3] == ["index", "complexity", "weights"]
     assert "training error  validation error  equation\n" in result.stdout
-    assert "\nValidation error: on rows kept back" in result.stdout
+    assert "\nValidation error: on held-out rows" in result.stdout
     assert result.stderr == ""
 
 
@@ -469,7 +469,9 @@ def test_wrong_export(run):
         refused = failure("export", run, "--format", format, "--digits", 3)
         assert f"'{format}' takes no 'digits'; it is for 'text', 'sympy' and 'latex'." in refused
     refused = failure("export", run, "--format", "pyton")
-    assert "There is no format 'pyton'; known are text, c, python, sympy and latex." in refused
+    assert (
+        "There is no format 'pyton'; the choices are text, c, python, sympy and latex." in refused
+    )
     assert "Did you mean 'python'?" in refused
     assert "RUN is missing" in failure("export", "--format", "c")
     assert "Cannot write 'no/where.c'" in failure("export", run, "--out", "no/where.c")
@@ -508,7 +510,7 @@ def test_equations_that_are_not_finished_are_called_so(run, stand_in, command):
     result = ieql(name, run, *rest)
     assert (result.exit_code, result.stdout) == (0, whole.stdout)
     assert result.stderr == (
-        "The run was cut short or is still going on: these equations passed fewer checks and their "
+        "The run was cut short or is still running: these equations passed fewer checks and their "
         "constants are not rounded; `ieql resume run` finishes them.\n"
     )
 

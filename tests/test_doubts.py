@@ -82,7 +82,7 @@ def test_with_cross_fitting_only_an_error_far_above_counts():
     assert said(13.1, 0.87) is None  # it cannot be, but then it is no doubt of this kind
     assert said(1.0, 3.0) == (
         "The validation error (3) of the selected equation lies above its training error (1) by "
-        "more than chance: the equation depends on single rows; look at the residuals in the "
+        "more than chance: the equation depends on individual rows; look at the residuals in the "
         "report, or take a simpler equation."
     )
 

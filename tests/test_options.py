@@ -63,13 +63,16 @@ def test_checking_makes_values_plain_and_leaves_the_given_ones_alone():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"layers": 0}, "layers must be None or a whole number from 1 on, not 0"),
+        ({"layers": 0}, "layers must be None or a whole number of at least 1, not 0"),
         ({"copies": True}, "copies must be None or a whole number"),
         ({"max_time": -1}, "max_time must be None or a positive number, not -1"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
-        ({"loss": "squred"}, "There is no loss 'squred'; known are auto, squared. Did you mean"),
-        ({"selection": 3}, "There is no selection criterion 3; known are MDL"),
-        ({"trainer": "fsat"}, "There is no trainer 'fsat'; known are fast, paper"),
+        (
+            {"loss": "squred"},
+            "There is no loss 'squred'; the choices are auto, squared. Did you mean",
+        ),
+        ({"selection": 3}, "There is no selection criterion 3; the choices are MDL"),
+        ({"trainer": "fsat"}, "There is no trainer 'fsat'; the choices are fast, paper"),
         ({"validation_fraction": 0.95}, "must lie between 0 and 0.9, not 0.95"),
         ({"max_time": None}, "Give max_time or max_trainings"),
         ({"min_time": 90}, "min_time .* is 90 s, but max_time .* is 60 s"),

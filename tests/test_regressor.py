@@ -243,15 +243,15 @@ def test_data_that_cannot_be_learned_from(spoil, message):
     [
         (
             {"trainer": "fats"},
-            r"no trainer 'fats'; known are fast, paper, published\. Did you mean 'fast'\?",
+            r"no trainer 'fats'; the choices are fast, paper, published\. Did you mean 'fast'\?",
         ),
         ({"selection": "V_in"}, r"no selection criterion 'V_in'; .* Did you mean 'V_int'\?"),
         ({"prior": "moto"}, r"'moto' is neither a preset .* Did you mean 'motor'\?"),
         ({"prior": {"unit": []}}, r"Unknown key 'unit' in the prior. Did you mean 'units'\?"),
         ({"prior": 3}, "A prior is a preset name"),
-        ({"layers": 0}, "layers must be None or a whole number from 1 on, not 0"),
-        ({"copies": 1.5}, "copies must be None or a whole number from 1 on, not 1.5"),
-        ({"max_trainings": True}, "max_trainings must be None or a whole number from 1 on"),
+        ({"layers": 0}, "layers must be None or a whole number of at least 1, not 0"),
+        ({"copies": 1.5}, "copies must be None or a whole number of at least 1, not 1.5"),
+        ({"max_trainings": True}, "max_trainings must be None or a whole number of at least 1"),
         ({"max_time": 0}, "max_time must be None or a positive number, not 0"),
         ({"max_time": float("nan")}, "max_time must be None or a positive number, not nan"),
         ({"output_bound": -1}, "output_bound must be None or a positive number, not -1"),
@@ -375,7 +375,7 @@ def test_every_format_is_exported_by_its_name(model, tmp_path):
     assert model.export("latex", precise=True) == model.latex(precise=True) + "\n"
     path = tmp_path / "equation.py"
     assert model.export("python", path=path) == path.read_text(encoding="utf-8") == model.python()
-    with pytest.raises(IeqlError, match=r"^There is no format 'C'; known are text, "):
+    with pytest.raises(IeqlError, match=r"^There is no format 'C'; the choices are text, "):
         model.export("C")
     with pytest.raises(IeqlError, match=r"^The format 'c' takes no 'digits'; "):
         model.export("c", digits=3)

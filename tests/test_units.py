@@ -566,8 +566,8 @@ FINE = {"name": "mine", "value": np.tanh, "derivatives": tanh_slope}
         ),
         (
             {"interval": lambda x: (0.0, 1.0)},
-            "The interval rule of unit 'mine' says that its values lie from 0 to 1, where they "
-            "reach from -0.99",
+            "The interval rule of unit 'mine' says that its values lie from 0 to 1, but they "
+            "range from -0.99",
         ),
     ],
 )

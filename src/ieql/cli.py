@@ -47,16 +47,16 @@ def _examples(*lines: str) -> str:
 
 
 RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="The run folder: what --out was in the fit.")
+    Path, typer.Argument(metavar="RUN", help="The run folder: the --out of the fit.")
 ]
 Index = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Another equation of the front, by its index in 'ieql show'."),
+    typer.Option(metavar="N", help="Another equation on the front, by its index in 'ieql show'."),
 ]
 Precise = Annotated[
     bool,
     typer.Option(
-        "--precise", help="Constants with all digits fitted, not only those that are certain."
+        "--precise", help="Use all fitted digits of the constants, not only the certain ones."
     ),
 ]
 
@@ -150,11 +150,13 @@ def fit(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="CSV file with a header line.")],
     target: Annotated[
         list[str],
-        typer.Option(metavar="NAME", help="Column to explain; several: repeat it or use commas."),
+        typer.Option(
+            metavar="NAME", help="Column to explain; for several, repeat it or use commas."
+        ),
     ],
     inputs: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Columns to explain it by.  [default: all others]"),
+        typer.Option(metavar="NAMES", help="Columns to explain it with.  [default: all others]"),
     ] = None,
     out: Annotated[
         Path | None,
@@ -293,7 +295,7 @@ def predict(
 def export(
     run: Annotated[
         Path | None,
-        typer.Argument(metavar="RUN", help="The run folder: what --out was in the fit."),
+        typer.Argument(metavar="RUN", help="The run folder: the --out of the fit."),
     ] = None,
     format: Annotated[
         str, typer.Option(metavar="NAME", help="The format to write; --list shows all of them.")
@@ -309,7 +311,7 @@ def export(
     digits: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=17, help="Significant digits, for a reader.  [default: all]"
+            metavar="N", min=1, max=17, help="Significant digits, for reading.  [default: all]"
         ),
     ] = None,
     out: Annotated[
@@ -320,7 +322,7 @@ def export(
         bool, typer.Option("--list", help="List the formats and exit.")
     ] = False,
 ) -> None:
-    """Print the selected equation, or another of the front, in another notation.
+    """Print the selected equation, or another one on the front, in another notation.
 
     A format for programs, such as C, holds one function per target; with --index the other targets
     keep their selected equation.
@@ -349,7 +351,7 @@ def export(
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
 def report(run: RunArgument) -> None:
-    """Write the report of a run again: one HTML page, for instance after an update of ieql."""
+    """Write the report of a run again: one HTML page, for instance after updating ieql."""
     model = _load(run)
     from ieql.run.folder import RunFolder
 
@@ -429,7 +431,7 @@ def _load(run: Path) -> IEQLRegressor:
     model = IEQLRegressor.load(path)
     if not model.finished_:
         text = (
-            "The run was cut short or is still going on: these equations passed fewer checks and "
+            "The run was cut short or is still running: these equations passed fewer checks and "
             "their constants are not rounded; "
             f"`ieql resume {shlex.quote(str(run))}` finishes them."
         )

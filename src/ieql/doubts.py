@@ -20,11 +20,11 @@ __all__ = [
 
 HELD_OUT, CROSS_FITTING = "held-out rows", "cross-fitting"
 VALIDATIONS = {
-    HELD_OUT: "Validation error: on rows kept back that did not fit the constants; they take part "
-    "in choosing the equation.",
+    HELD_OUT: "Validation error: on held-out rows that were not used to fit the constants; they "
+    "take part in choosing the equation.",
     CROSS_FITTING: "Validation error: each tenth of the rows is predicted with constants fitted to "
-    "the other nine tenths; for the choice of the structure, in which all rows took part, a little "
-    "is added.",
+    "the other nine tenths; a little is added, because all rows took part in choosing the "
+    "structure.",
 }
 """Where the validation error of a fit comes from, and what that means."""
 LISTED = 10
@@ -116,7 +116,7 @@ def disagreement_sentence(
         return (
             f"The validation error ({rmse_validation:.3g}) of {equation} lies above its "
             f"training error ({rmse_train:.3g}) by more than chance: the equation depends on "
-            "single rows; look at the residuals in the report, or take a simpler equation."
+            "individual rows; look at the residuals in the report, or take a simpler equation."
         )
     if not above and not _is_no_chance(train / valid, n_train, n_validation):
         return None

@@ -19,7 +19,7 @@ LONGEST, MOST = 300, 2_000
 
 
 class IeqlError(ValueError):
-    """Bad input, said in one clear sentence: what is wrong, where, and how to mend it.
+    """Bad input, said in one clear sentence: what is wrong, where, and how to fix it.
 
     It derives from `ValueError`, which is what scikit-learn's own checks and its users expect.
     """

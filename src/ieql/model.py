@@ -195,7 +195,7 @@ class FittedModel:
         k = self.selected[output] if index is None else index
         if not isinstance(k, (int, np.integer)) or not 0 <= k < len(front):
             raise IeqlError(
-                f"There is no equation {k!r}; the front has the rows 0 to {len(front) - 1}."
+                f"There is no equation {k!r}; the front has rows 0 to {len(front) - 1}."
             )
         return front[k]
 

@@ -157,7 +157,7 @@ def _trainer(name: str, value: Any) -> Any:
 
 def _count(name: str, value: Any) -> int | None:
     if value is not None and (not is_whole(value) or value < 1):
-        raise IeqlError(f"{name} must be None or a whole number from 1 on, not {value!r}.")
+        raise IeqlError(f"{name} must be None or a whole number of at least 1, not {value!r}.")
     return None if value is None else int(value)
 
 
@@ -191,7 +191,7 @@ def _selection(name: str, value: Any) -> str:
 def _loss(name: str, value: Any) -> str:
     if not isinstance(value, str) or value not in LOSSES:
         raise IeqlError(
-            f"There is no loss {value!r}; known are {', '.join(LOSSES)}."
+            f"There is no loss {value!r}; the choices are {', '.join(LOSSES)}."
             f"{nearest(str(value), LOSSES)}"
         )
     return value
@@ -251,8 +251,8 @@ class FitOptions:
         default="fast",
         metadata=_option(
             'str, mapping, PaperSettings or Trainer, default "fast"',
-            'How equations are learned: by the fast search ("fast"), or as the paper says, with '
-            'settings for a laptop ("paper"), as published ("published": hours), or of one\'s own '
+            'How equations are learned: by the fast search ("fast"), or as in the paper, with '
+            'settings for a laptop ("paper"), the published ones ("published": hours) or your own '
             "(`ieql.training.paper`).",
             _trainer,
             flag=Flag(
@@ -327,17 +327,19 @@ class FitOptions:
         default=0.1,
         metadata=_option(
             "float, default 0.1",
-            "Part of the rows kept for validation.",
+            "Fraction of the rows kept for validation.",
             _fraction,
-            flag=Flag("--validation-fraction", "Part of the rows to validate by.", float, "SHARE"),
+            flag=Flag(
+                "--validation-fraction", "Fraction of the rows to validate with.", float, "SHARE"
+            ),
         ),
     )
     loss: str = field(
         default="auto",
         metadata=_option(
             '{"auto", "squared"}, default "auto"',
-            '"auto" searches with rows left out that lie far from their neighbours, '
-            '"squared" takes every row as it is.',
+            '"auto" leaves rows that lie far from their neighbours out of the search, '
+            '"squared" uses every row as it is.',
             _loss,
             flag=Flag(
                 "--loss",
@@ -352,7 +354,7 @@ class FitOptions:
         default=60.0,
         metadata=_option(
             "float or None, default 60",
-            "Seconds for `fit`.",
+            "Seconds that `fit` may take.",
             _positive,
             Resume.ANEW,
             flag=Flag("--time", "Seconds to search, at most.", float, "SECONDS", least=0),
@@ -362,16 +364,16 @@ class FitOptions:
         default=None,
         metadata=_option(
             "float, optional",
-            "Seconds that the search takes at least, whatever it thinks of what is left: "
-            "without, it ends by itself when that looks like noise or nothing better was found for "
-            "long. It ends earlier only when the equations are exact, when `max_trainings` are "
-            "done or when `max_time`, which must not be less, is up. The paper's trainer, done "
-            "with its models, trains them again from other random starts.",
+            "Minimum seconds to search. Without it, the search ends by itself when what is left "
+            "looks like noise or when nothing better has been found for a long time. With it, the "
+            "search ends earlier only when the equations are exact, when `max_trainings` are "
+            "done or when `max_time`, which must not be less, is up. When the paper's trainer is "
+            "done with its models, it trains them again from other random starts.",
             _positive,
             Resume.ANEW,
             flag=Flag(
                 "--at-least",
-                "Seconds to search at least, unless it is exact.",
+                "Seconds to search at least, unless an equation is exact.",
                 float,
                 "SECONDS",
                 least=0,
@@ -388,7 +390,7 @@ class FitOptions:
             Resume.ANEW,
             flag=Flag(
                 "--trainings",
-                "Trainings, at most, earlier ones included; then the seed fixes the result.",
+                "Trainings, at most, including earlier ones; the seed then fixes the result.",
                 int,
                 "N",
                 least=1,
@@ -411,7 +413,7 @@ class FitOptions:
             "int, RandomState or None",
             "Fixes all random choices.",
             _as_it_is,
-            flag=Flag("--seed", "Seed of all that is random.", int, "N", least=0, default=0),
+            flag=Flag("--seed", "Seed for everything random.", int, "N", least=0, default=0),
             stored=False,
             listed=False,
         ),
@@ -420,7 +422,7 @@ class FitOptions:
         default=None,
         metadata=_option(
             "path, optional",
-            "Folder into which the run is written as it goes. If it holds a run on the same data "
+            "Folder to which the run is written as it goes. If it holds a run on the same data "
             "and with the same settings, that run continues, with a new `max_time`.",
             _as_it_is,
             Resume.ANEW,

@@ -188,7 +188,7 @@ class PlotMethods:
     def _checked_output(self, output: int) -> int:
         n = len(self._findings().model.targets)
         if not isinstance(output, int | np.integer) or not 0 <= output < n:
-            raise IeqlError(f"There is no output {output!r}; there are the outputs 0 to {n - 1}.")
+            raise IeqlError(f"There is no output {output!r}; the outputs are 0 to {n - 1}.")
         return int(output)
 
     def _column(self, name: str) -> int:

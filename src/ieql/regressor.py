@@ -69,14 +69,14 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         Why the search ended.
     finished_ : bool
         Whether the equations were finished; False in the model of a run that was cut short or is
-        still going on, whose equations passed fewer checks and have constants with all digits.
+        still running, whose equations passed fewer checks and have constants with all digits.
     unit_counts_ : list of dict
-        For each output how often each unit occurs in all equations that were kept on the way.
+        For each output, how often each unit occurs in all equations kept on the way.
     validation_ : str
-        What the validation error is: that of rows kept back from fitting the constants ("held-out
-        rows"), or of rows in turn, predicted by constants fitted to the others ("cross-fitting").
+        How the validation error was measured: on rows not used to fit the constants ("held-out
+        rows"), or on rows in turn, predicted with constants fitted to the others ("cross-fitting").
     outliers_ : list of lists of int
-        For each output the rows of X, counted from 0, that lie far from the equation and were
+        For each output, the rows of X, counted from 0, that lie far from the equation and were
         left out of the fit.
     evidence_ : Evidence
         A sample of the data and the circumstances of the fit, for figures and the report; not
@@ -410,7 +410,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     @property
     def unit_counts_(self) -> list[dict[str, int]]:
-        """For each output how often each unit occurs in all equations kept on the way."""
+        """For each output, how often each unit occurs in all equations kept on the way."""
         return [dict(counts) for counts in self._fitted().unit_counts]
 
     @property
@@ -420,7 +420,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     @property
     def outliers_(self) -> list[list[int]]:
-        """For each output the rows of X that were left out of the fit."""
+        """For each output, the rows of X that were left out of the fit."""
         return [list(rows) for rows in self._fitted().outliers]
 
     def _fitted(self) -> FittedModel:
@@ -447,7 +447,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
         the output it belongs to; the others keep their selected one. With `precise` the constants
         have all digits that were fitted, not only those that are shown. Columns of a frame that are
-        no input are ignored.
+        not inputs are ignored.
 
         Warns
         -----
@@ -468,7 +468,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.
 
-        An `IeqlError` says it if the equation is undefined in some rows: these have no error.
+        Raises an `IeqlError` if the equation is undefined in some rows: these have no error.
         """
         from sklearn.metrics import r2_score
 
@@ -478,7 +478,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         if undefined.any():
             raise IeqlError(
                 f"The equation has no finite value in {int(undefined.sum())} of {len(found)} rows, "
-                f"the first is data row {int(undefined.argmax()) + 1}: there is no score; leave "
+                f"first in data row {int(undefined.argmax()) + 1}, so there is no score; leave "
                 "these rows out, or fit again with a domain that holds them."
             )
         return float(r2_score(y, found, sample_weight=sample_weight))
@@ -523,14 +523,14 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         path : path, optional
             A file to write, whole or not at all.
         precise : bool, default False
-            Take the constants with all digits that were fitted.
+            Use the constants with all their fitted digits.
         **options
             What the format takes: ``digits``, ``real``, ...
 
         Returns
         -------
         str or bytes
-            What stands in the file: text, or bytes if the format is no text.
+            The content of the file: text, or bytes if the format is not text.
         """
         from ieql.export.formats import find_format
 
@@ -568,11 +568,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         index : int, optional
             Another equation: a row of `equations_`, as in `predict`.
         precision : int, optional
-            Round to so many significant digits; default: the constants as they are.
+            Round to this many significant digits; default: the constants as they are.
         substitutions : bool, default False
-            Give parts that come more than once a name and a line of their own.
+            Give parts that occur more than once a name and a line of their own.
         precise : bool, default False
-            Take the constants with all digits that were fitted.
+            Use the constants with all their fitted digits.
         """
         from ieql.export.latex import latex
 
@@ -601,7 +601,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         name : str, optional
             Name of the function; with several outputs, what goes before the names of the targets.
         precise : bool, default False
-            Take the constants with all digits that were fitted.
+            Use the constants with all their fitted digits.
         """
         from ieql.export.c import c_code
 

@@ -438,7 +438,7 @@ def find_criterion(name: str) -> Criterion:
         load_plugins()
     if name not in CRITERIA:
         raise IeqlError(
-            f"There is no selection criterion {name!r}; known are {', '.join(CRITERIA)}."
+            f"There is no selection criterion {name!r}; the choices are {', '.join(CRITERIA)}."
             f"{nearest(str(name), CRITERIA)}"
         )
     return CRITERIA[name]
@@ -546,17 +546,17 @@ for _criterion in (
     ),
     Criterion(
         "V_int",
-        "the least validation error",
+        "the smallest validation error",
         _normalised_squares(rmse_validation="mean_error"),
     ),
     Criterion(
         "V_int-S",
-        "the least sum of squared validation error and complexity, each scaled to [0, 1]",
+        "the smallest sum of squared validation error and complexity, each scaled to [0, 1]",
         _normalised_squares(rmse_validation="mean_error", complexity=None),
     ),
     Criterion(
         "V_int&ex",
-        "the least error inside and outside the data",
+        "the smallest error inside and outside the data",
         _normalised_squares(
             rmse_validation="mean_error", rmse_extrapolation="mean_error_extrapolation"
         ),

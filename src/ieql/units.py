@@ -432,7 +432,7 @@ def _probe(unit: Unit) -> None:
     if not (bounds[0] <= value.min() + slack and bounds[1] >= value.max() - slack):
         raise IeqlError(
             f"The interval rule of unit {name!r} says that its values lie from {bounds[0]:.4g} to "
-            f"{bounds[1]:.4g}, where they reach from {value.min():.4g} to {value.max():.4g}."
+            f"{bounds[1]:.4g}, but they range from {value.min():.4g} to {value.max():.4g}."
         )
 
 

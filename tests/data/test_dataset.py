@@ -361,7 +361,7 @@ def test_split_target_takes_the_columns_asked_for() -> None:
         (
             ["x", "load", "torque"],
             None,
-            "No input column is left beside the target; the table needs at least one.",
+            "No input column is left besides the target; the table needs at least one.",
         ),
     ],
 )

@@ -332,7 +332,7 @@ A_HALF = (
     " a column holds half a character (a lone surrogate), as text read with the wrong encoding "
     "does; rename the column."
 )
-AS_TEXT = "make all names text, for example by X.columns = X.columns.astype(str)."
+AS_TEXT = "make all names text, for example with X.columns = X.columns.astype(str)."
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ AS_TEXT = "make all names text, for example by X.columns = X.columns.astype(str)
         (
             X.set_axis(["a", 1], axis=1),
             Y,
-            "X: the name 1 of column 2 is not text as others are; " + AS_TEXT,
+            "X: the name 1 of column 2 is not text like the others; " + AS_TEXT,
         ),
         (
             X.set_axis(["a", "a"], axis=1),
@@ -368,7 +368,7 @@ AS_TEXT = "make all names text, for example by X.columns = X.columns.astype(str)
             X.to_numpy() * 1j,
             Y,
             "Complex data not supported: X, column 1 holds complex numbers; give the real and the "
-            "imaginary part as columns of their own.",
+            "imaginary part as separate columns.",
         ),
         (
             DATES.to_numpy()[:, None],
@@ -631,9 +631,9 @@ def test_names_that_yaml_takes_for_numbers_are_quoted() -> None:
         ({"min_time": -1}, "min_time must be None or a positive number, not -1."),
         (
             {"loss": "squred"},
-            "There is no loss 'squred'; known are auto, squared. Did you mean 'squared'?",
+            "There is no loss 'squred'; the choices are auto, squared. Did you mean 'squared'?",
         ),
-        ({"loss": None}, "There is no loss None; known are auto, squared."),
+        ({"loss": None}, "There is no loss None; the choices are auto, squared."),
     ],
 )
 def test_a_bad_setting(settings: dict[str, Any], sentence: str) -> None:
@@ -800,7 +800,7 @@ def test_kernels_compile_where_nothing_can_be_kept(
     def twice(x: float) -> float:
         return 2.0 * x
 
-    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder of yours"):
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that is"):
         assert compiled.entry(numba.float64)(twice)(4.0) == 8.0
     assert any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi"))
 
@@ -896,7 +896,7 @@ def test_there_is_no_score_where_the_equation_is_undefined() -> None:
     with pytest.raises(IeqlError) as caught:
         model.score(rows, [0.0, 0.0, 1.0])
     assert str(caught.value) == (
-        "The equation has no finite value in 1 of 3 rows, the first is data row 2: there is no "
+        "The equation has no finite value in 1 of 3 rows, first in data row 2, so there is no "
         "score; leave these rows out, or fit again with a domain that holds them."
     )
     assert model.score(rows[[0, 2]], np.log([1.0, 2.0])) == 1.0

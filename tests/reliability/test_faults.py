@@ -53,7 +53,7 @@ def die_elsewhere(home, x):
 def test_the_work_of_a_killed_process_is_done_by_a_new_one(tmp_path):
     """A worker killed by the system, as memory ran out, once ended the whole fit by an error."""
     jobs = [(k, die_once, (tmp_path / "marker", k)) for k in range(5)]
-    with pytest.warns(UserWarning, match="killed, perhaps as memory ran out"):
+    with pytest.warns(UserWarning, match="killed, perhaps because memory ran out"):
         found = list(in_parallel(jobs, 2))
     assert sorted(found) == [(k, k * k) for k in range(5)]
 

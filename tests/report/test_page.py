@@ -173,7 +173,7 @@ def test_headings_go_down_one_step_at_a_time(page):
 def test_training_and_validation_errors_stand_side_by_side_and_it_is_said_what_they_are(page):
     headings = re.findall(r'<button type="button"[^>]*>([^<]*)</button></th>', page)
     assert headings[4:7] == ["training error", "validation error", "extrapolation error"]
-    assert "on rows kept back that did not fit the constants" in words(page)
+    assert "on held-out rows that were not used to fit the constants" in words(page)
     m = model()
     changed(m, validation="cross-fitting")
     assert "each tenth of the rows is predicted with constants fitted" in words(m.report_html())
@@ -203,7 +203,7 @@ def test_every_plot_shows_every_outlier_by_a_mark_of_its_own():
     said = words(page)
     assert "Shown: 300 rows, and all 11 outliers." in said
     assert "11 of 300 rows lie far from the equation and were left out of the fit" in said
-    assert "a sample of 300 rows and on the 11 outliers" in said
+    assert "a sample of 300 rows and the 11 outliers" in said
 
 
 def test_the_counts_are_those_of_what_is_drawn():
@@ -293,7 +293,7 @@ def test_several_outputs_share_a_diagram():
 def test_units_of_ones_own_and_their_names():
     tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
     said = words(model(prior=Prior(custom=(tanh,))).report_html())
-    assert "A prior of the user's own" in said.replace("&#39;", "'")
+    assert "A custom prior" in said.replace("&#39;", "'")
     assert "tanh" in said
 
 

@@ -78,8 +78,8 @@ def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
     except UnicodeError as error:  # UTF-8 and Latin-1 never get here
         raise IeqlError(
-            f"{str(path)!r} begins like UTF-16 or UTF-32 text but does not continue so; it may be "
-            "cut short: save it again as UTF-8."
+            f"{str(path)!r} begins like UTF-16 or UTF-32 text but does not continue that way; it "
+            "may be cut short: save it again as UTF-8."
         ) from error
     return frame
 
@@ -295,8 +295,8 @@ def _check_names(names: list[Any], what: str) -> None:
             raise IeqlError(f"{what}: column {position} has no name; name it or leave it out.")
         if not isinstance(name, str):
             raise IeqlError(
-                f"{what}: the name {name!r} of column {position} is not text as others are; make "
-                "all names text, for example by X.columns = X.columns.astype(str)."
+                f"{what}: the name {name!r} of column {position} is not text like the others; make "
+                "all names text, for example with X.columns = X.columns.astype(str)."
             )
 
 
@@ -329,7 +329,7 @@ def _check_column(column: Any, where: str) -> None:
     if values.dtype.kind == "c":
         raise IeqlError(
             f"Complex data not supported: {where} holds complex numbers; give the real and the "
-            "imaginary part as columns of their own."
+            "imaginary part as separate columns."
         )
     if values.dtype.kind != "f":  # integers and booleans
         return
@@ -560,7 +560,7 @@ def split_target(
         if name in targets:
             raise IeqlError(f"The column {name!r} is both a target and an input; choose one role.")
     if not inputs:
-        raise IeqlError("No input column is left beside the target; the table needs at least one.")
+        raise IeqlError("No input column is left besides the target; the table needs at least one.")
     return frame[list(inputs)], frame[list(targets)]
 
 

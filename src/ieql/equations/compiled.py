@@ -117,9 +117,8 @@ def _temporary_cache() -> Path:
         # For the processes that this one starts: they would compile everything again.
         os.environ["NUMBA_CACHE_DIR"] = _temporary
         warnings.warn(
-            "The compiled kernels cannot be kept, as neither the folder of the package nor the "
-            "home folder can be written; set NUMBA_CACHE_DIR to a folder of yours to compile only "
-            "once.",
+            "The compiled kernels cannot be kept, because neither the package folder nor the home "
+            "folder is writable; set NUMBA_CACHE_DIR to a folder that is, to compile only once.",
             stacklevel=2,
         )
     return cache_folder()

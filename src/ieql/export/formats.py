@@ -98,7 +98,8 @@ def find_format(name: str) -> Format:
     formats = all_formats()
     if name not in formats:
         raise IeqlError(
-            f"There is no format {name!r}; known are {_listed(formats)}.{nearest(name, formats)}"
+            f"There is no format {name!r}; the choices are {_listed(formats)}."
+            f"{nearest(name, formats)}"
         )
     return formats[name]
 
@@ -195,7 +196,7 @@ for _format in (
     ),
     Format(
         "latex",
-        "LaTeX, to stand in math mode.",
+        "LaTeX, for math mode.",
         ".tex",
         _latex,
         ("digits", "substitutions"),

@@ -67,8 +67,8 @@ def in_parallel(jobs: Iterable[Job], n_jobs: int | None) -> Iterator[tuple[Any, 
             return
         except BrokenProcessPool:
             warnings.warn(
-                f"A worker process was killed, perhaps as memory ran out; {len(waiting)} jobs are "
-                f"run again {then}. Fewer processes (n_jobs) need less memory.",
+                f"A worker process was killed, perhaps because memory ran out; {len(waiting)} jobs "
+                f"are run again {then}. Fewer processes (n_jobs) need less memory.",
                 stacklevel=2,
             )
 

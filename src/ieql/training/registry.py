@@ -74,7 +74,7 @@ def trainer_of(given: Any) -> Trainer:
         load_plugins()
     if given not in TRAINERS:
         raise IeqlError(
-            f"There is no trainer {given!r}; known are {', '.join(TRAINERS)}."
+            f"There is no trainer {given!r}; the choices are {', '.join(TRAINERS)}."
             f"{nearest(given, TRAINERS)}"
         )
     return TRAINERS[given].make(settings)

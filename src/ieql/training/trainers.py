@@ -148,7 +148,7 @@ class State:
         """
         custom = {u.name: u for task in tasks for u in task.prior.custom}
         if form["format"] != CHECKPOINT_FORMAT or len(form["targets"]) != len(tasks):
-            raise IeqlError("it is of another version.")
+            raise IeqlError("it is from another version.")
         archives = [Archive.from_form(target, custom) for target in form["targets"]]
         for archive, task in zip(archives, tasks, strict=True):
             if any(c.expression.names != task.names for c in archive):

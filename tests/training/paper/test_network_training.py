@@ -36,7 +36,7 @@ def test_published_is_what_the_paper_says():
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(IeqlError, match="batch must be a whole number from 1 on, not 0"):
+    with pytest.raises(IeqlError, match="batch must be a whole number of at least 1, not 0"):
         replace(SMALL, batch=0).checked()
 
 

@@ -118,10 +118,13 @@ def test_from_the_regressor_by_name_mapping_or_settings(tmp_path):
 @pytest.mark.parametrize(
     ("trainer", "message"),
     [
-        ("papre", "There is no trainer 'papre'; known are fast, paper, published. Did you mean"),
-        ({"epoch": 3}, "There is no setting 'epoch' of the paper's trainer"),
-        ({"epochs": 0}, "epochs must be a whole number from 1 on, not 0"),
-        ({"batch": "many"}, "batch must be a whole number from 1 on, not 'many'"),
+        (
+            "papre",
+            "There is no trainer 'papre'; the choices are fast, paper, published. Did you mean",
+        ),
+        ({"epoch": 3}, "The paper's trainer has no setting 'epoch'; the choices are"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0"),
+        ({"batch": "many"}, "batch must be a whole number of at least 1, not 'many'"),
         ({"rate": None}, "rate must be a number and not negative, not None"),
         ({"exponents": 3}, "exponents must be two numbers, not 3"),
         (5, "trainer must be a name or settings, not 5"),

@@ -65,7 +65,7 @@ class PaperSettings:
         for name in given:
             if name not in names:
                 raise IeqlError(
-                    f"There is no setting {name!r} of the paper's trainer; there are "
+                    f"The paper's trainer has no setting {name!r}; the choices are "
                     f"{', '.join(names)}.{nearest(str(name), names)}"
                 )
         values = dict(given)
@@ -87,7 +87,9 @@ class PaperSettings:
         for name, smallest in least.items():
             value: Any = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < smallest:
-                raise IeqlError(f"{name} must be a whole number from {smallest} on, not {value!r}.")
+                raise IeqlError(
+                    f"{name} must be a whole number of at least {smallest}, not {value!r}."
+                )
         for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound"):
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
