@@ -174,7 +174,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
         (lambda f: f.update(selected=[99]), "the selected equation is not on the front"),
         (lambda f: f.update(selected=[]), "its parts do not belong together"),
         (lambda f: f.update(features=["a"]), "does not fit the inputs"),
-        (lambda f: f.update(criterion="best"), "selected by an unknown criterion"),
+        (lambda f: f.update(criterion="best"), "There is no selection criterion .best."),
         (lambda f: f.update(prior={"units": ["cosh"]}), r"no unit 'cosh'. Did you mean 'cos'\?"),
         (lambda f: f.update(validation="hope"), "does not say what its validation error is"),
         (lambda f: f.update(outliers=[]), "its parts do not belong together"),

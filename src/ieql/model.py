@@ -35,7 +35,7 @@ from ieql.errors import DisagreementWarning, IeqlError, OutlierWarning
 from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
-from ieql.selection import CRITERIA, Candidate, select
+from ieql.selection import Candidate, find_criterion, select
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -477,8 +477,9 @@ def _check(model: FittedModel) -> None:
         raise IeqlError("its parts do not belong together.")
     if tuple(model.domain) != model.names:
         raise IeqlError("its domain does not fit the inputs.")
-    if model.criterion not in CRITERIA or any("validation" not in e for e in model.mean_errors):
-        raise IeqlError("it was selected by an unknown criterion.")
+    find_criterion(model.criterion)  # if need be from a plugin
+    if any("validation" not in e for e in model.mean_errors):
+        raise IeqlError("it has no validation error of the mean.")
     if len(set(model.names)) < len(model.names):
         raise IeqlError("two of its inputs have the same name.")
     if any(len(name) > MAX_NAME for name in model.targets):

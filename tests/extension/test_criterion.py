@@ -55,6 +55,10 @@ def test_it_works_on_the_command_line(folder):
     result = ieql(folder, plugin, *fit, "--select", "twice")
     assert result.returncode == 0, result.stderr
     assert "within twice" in (folder / "run/report.html").read_text(encoding="utf-8")
+    shown = ieql(folder, plugin, "show", "run")  # the model names what selected it
+    assert shown.returncode == 0, shown.stderr
+    without = ieql(folder, "", "show", "run")
+    assert "There is no selection criterion 'twice'" in without.stderr
     assert "V_int&ex, twice." in " ".join(ieql(folder, plugin, "fit", "--help").stdout.split())
     refused = ieql(folder, plugin, *fit, "--overwrite", "--select", "twic")
     assert refused.returncode == 2
