@@ -229,3 +229,11 @@ def test_junk_anywhere_in_the_file_is_refused_or_harmless(model, data):
     except IeqlError as error:
         message = str(error)
     assert message == "" or "model.json" in message
+
+
+def test_a_file_does_not_say_where_runs_are_written(model):
+    """A stranger's file with a run_dir would have made the next fit write there."""
+    form = model.fitted_.to_form()
+    form["parameters"] |= {"run_dir": "elsewhere", "verbose": 3, "selection": "V_int"}
+    options = from_form(form, "model.json").options
+    assert (options.run_dir, options.selection) == (None, "V_int")

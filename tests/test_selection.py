@@ -374,3 +374,11 @@ def test_values_that_cannot_be_compared_are_refused(values: Any, message: str) -
     bad = Criterion("bad", "nothing", lambda candidates, context: values)
     with pytest.raises(IeqlError, match=message):
         bad.select(THREE, Context())
+
+
+@pytest.mark.parametrize("name", ["V_in", 3, None, [1], {}, "x" * 100_000])
+def test_what_is_no_criterion_is_refused_in_a_sentence(name):
+    """A list ended in "unhashable type", a long text in a message of the same length."""
+    with pytest.raises(IeqlError, match=r"There is no selection criterion .*; the choices") as said:
+        find_criterion(name)
+    assert len(str(said.value)) < 300

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import reprlib
 from collections.abc import Iterable
 
 __all__ = [
@@ -12,10 +13,15 @@ __all__ = [
     "OutlierWarning",
     "OutsideDomainWarning",
     "nearest",
+    "shown",
 ]
 
 LONGEST, MOST = 300, 2_000
 """Comparing takes the product of the lengths: longer names, and more of them, have no nearest."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlevel = 2
 
 
 class IeqlError(ValueError):
@@ -46,3 +52,8 @@ def nearest(name: str, valid: Iterable[str]) -> str:
         str(name), [w for w in words if len(w) <= LONGEST], n=1, cutoff=0.5
     )
     return f" Did you mean {matches[0]!r}?" if matches else ""
+
+
+def shown(value: object) -> str:
+    """Return `value` as it stands in a message, shortened if it is large."""
+    return _SHORT.repr(value)

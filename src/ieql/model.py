@@ -275,7 +275,7 @@ class FittedModel:
             "format": FORMAT,
             "kind": KIND,
             "parameters": stored(self.options),
-            "prior": None if prior.unwritten else prior.to_dict(),
+            "prior": None if prior.unregistered else prior.to_dict(),
             "named": self.is_named,
             "features": list(self.names),
             "targets": list(self.targets),

@@ -485,7 +485,7 @@ def plain_settings(given: FitOptions) -> dict[str, Any]:
 
     prior = Prior.of(given.prior)
     spelled_out = {
-        "prior": None if prior.unwritten else prior.to_dict(),
+        "prior": None if prior.unregistered else prior.to_dict(),
         "trainer": trainer_of(given.trainer).settings,
         "random_state": seed_number(given),
         "run_dir": None,  # it is where the settings stand
@@ -498,7 +498,8 @@ def plain_settings(given: FitOptions) -> dict[str, Any]:
 
 def from_stored(form: Mapping[str, Any], prior: Any, domain: Any) -> FitOptions:
     """The options that a model was saved with; files older than an option do not tell it."""
-    known = {name: value for name, value in form.items() if name in options()}
+    # Where a run is written is for its owner to say, not for a file that may be a stranger's.
+    known = {n: form[n] for n, option in options().items() if option.stored and n in form}
     return FitOptions(**{**of_old(), **known, "prior": prior, "domain": domain})
 
 

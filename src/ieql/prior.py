@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -18,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
 from ieql.units import COS, DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, registered_unit, unit
 
 __all__ = ["PRESETS", "Prior", "parse_yaml"]
@@ -201,7 +200,7 @@ class Prior:
         for column in self.inputs:
             if column not in names:
                 raise IeqlError(
-                    f"The prior has a rule for input {_show(column)}, "
+                    f"The prior has a rule for input {shown(column)}, "
                     f"which is not a column of the data.{nearest(column, names)}"
                 )
 
@@ -238,12 +237,12 @@ class Prior:
             return cls._from_file(Path(os.fsdecode(spec)))
         raise IeqlError(
             f"A prior is a preset name ({', '.join(PRESETS)}), the path of a YAML file, a mapping "
-            f"or a Prior, not {_show(spec)} of type {type(spec).__name__}."
+            f"or a Prior, not {shown(spec)} of type {type(spec).__name__}."
         )
 
     @classmethod
     def _from_file(cls, path: Path) -> Prior:
-        name = _show(str(path))
+        name = shown(str(path))
         try:
             if not path.is_file():
                 raise IeqlError(
@@ -281,18 +280,18 @@ class Prior:
         """
         if not isinstance(mapping, Mapping):
             raise IeqlError(
-                f"A prior is a mapping with the keys {', '.join(KEYS)}, not {_show(mapping)}."
+                f"A prior is a mapping with the keys {', '.join(KEYS)}, not {shown(mapping)}."
             )
         for key in mapping:
             if key == "custom":
                 raise IeqlError("Custom units are given in Python only, as Prior(custom=...).")
             if key not in KEYS:
                 hint = nearest(str(key), KEYS) or f" Valid keys: {', '.join(KEYS)}."
-                raise IeqlError(f"Unknown key {_show(key)} in the prior.{hint}")
+                raise IeqlError(f"Unknown key {shown(key)} in the prior.{hint}")
         name = mapping.get("preset", "plain")
         if not isinstance(name, str) or name not in PRESETS:
-            hint = nearest(_show(name), PRESETS) or f" Valid presets: {', '.join(PRESETS)}."
-            raise IeqlError(f"Unknown preset {_show(name)} in the prior.{hint}")
+            hint = nearest(shown(name), PRESETS) or f" Valid presets: {', '.join(PRESETS)}."
+            raise IeqlError(f"Unknown preset {shown(name)} in the prior.{hint}")
         start = PRESETS[name]
         settings: dict[str, Any] = {
             key: mapping.get(key, getattr(start, key)) for key in KEYS if key != "preset"
@@ -304,17 +303,17 @@ class Prior:
         return cls(**settings)
 
     @property
-    def unwritten(self) -> tuple[str, ...]:
+    def unregistered(self) -> tuple[str, ...]:
         """Names of the custom units that were not registered: no file can hold them."""
         return tuple(u.name for u in self.custom if registered_unit(u.name) != u)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, mappings and numbers from which `from_dict` makes an equal prior."""
-        if self.unwritten:
+        if self.unregistered:
             raise IeqlError(
-                f"A prior with custom units ({', '.join(self.unwritten)}) cannot be written down; "
-                "their functions exist in Python only. Keep the Prior object, register the units "
-                "(`ieql.units.register_unit`), or remove them."
+                f"A prior with custom units ({', '.join(self.unregistered)}) cannot be written "
+                "down; their functions exist in Python only. Keep the Prior object, register the "
+                "units (`ieql.units.register_unit`), or remove them."
             )
         plain = PRESETS["plain"].costs
         shown = {"input", *self.units} | {n for n, c in self.costs.items() if c != plain.get(n, c)}
@@ -365,7 +364,7 @@ def parse_yaml(text: str) -> Any:
         def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
             if len(node.value) > MAX_SCALAR:
                 raise IeqlError(
-                    f"{_show(node.value)} in line {node.start_mark.line + 1} is longer than "
+                    f"{shown(node.value)} in line {node.start_mark.line + 1} is longer than "
                     f"{MAX_SCALAR:,} characters."
                 )
             return super().construct_scalar(node)
@@ -382,7 +381,7 @@ def parse_yaml(text: str) -> Any:
             text = str(self.construct_scalar(node))
             if not plain.fullmatch(text):
                 raise IeqlError(
-                    f"{_show(text)} in line {node.start_mark.line + 1} is not a plain number; "
+                    f"{shown(text)} in line {node.start_mark.line + 1} is not a plain number; "
                     "write decimal digits alone, or quotation marks around it if it is a name."
                 )
 
@@ -406,10 +405,10 @@ def parse_yaml(text: str) -> Any:
 
 def _checked_custom(custom: object) -> tuple[Unit, ...]:
     if not isinstance(custom, Sequence):
-        raise IeqlError(f"custom: give a list of Unit objects, not {_show(custom)}.")
+        raise IeqlError(f"custom: give a list of Unit objects, not {shown(custom)}.")
     for u in custom:
         if not isinstance(u, Unit):
-            raise IeqlError(f"custom: {_show(u)} is not a Unit; define it with Unit(...).")
+            raise IeqlError(f"custom: {shown(u)} is not a Unit; define it with Unit(...).")
         if u.name == "_":
             raise IeqlError("custom: '_' stands for any argument in 'prohibit'; rename the unit.")
     _refuse_duplicates([u.name for u in custom], "custom")
@@ -433,7 +432,7 @@ def _checked_costs(costs: object, known: Mapping[str, Unit]) -> dict[str, float]
         number = _finite(cost)
         if number is None or number <= 0:
             raise IeqlError(
-                f"costs: the cost of {name!r} must be a positive, finite number, not {_show(cost)}."
+                f"costs: the cost of {name!r} must be a positive, finite number, not {shown(cost)}."
             )
         table[name] = number
     return table
@@ -445,13 +444,13 @@ def _checked_inputs(
     checked: dict[str, Mapping[str, tuple[str, ...]]] = {}
     for column, rule in _mapping(inputs, "inputs").items():
         if not isinstance(column, str):
-            raise IeqlError(f"inputs: put the column name {_show(column)} in quotes.")
-        where = f"inputs, {_show(column)}"
+            raise IeqlError(f"inputs: put the column name {shown(column)} in quotes.")
+        where = f"inputs, {shown(column)}"
         rule = _mapping(rule, where)
         for kind in rule:
             if kind not in RULES:
                 hint = nearest(str(kind), RULES) or " Use 'not_in' or 'only_in'."
-                raise IeqlError(f"{where}: unknown rule {_show(kind)}.{hint}")
+                raise IeqlError(f"{where}: unknown rule {shown(kind)}.{hint}")
         if len(rule) != 1:
             raise IeqlError(f"{where}: give either 'not_in' or 'only_in', and not both.")
         ((kind, places),) = rule.items()
@@ -467,18 +466,18 @@ def _composition(
     match = _COMPOSITION.fullmatch(text)
     if match is None:
         raise IeqlError(
-            f"prohibit: {_show(text)} is not a composition; write 'cos(exp)', or 'div(_, div)' for "
+            f"prohibit: {shown(text)} is not a composition; write 'cos(exp)', or 'div(_, div)' for "
             "the second argument only."
         )
     outer, arguments = match[1], [argument.strip() for argument in match[2].split(",")]
     named = [(index, name) for index, name in enumerate(arguments) if name != "_"]
     for name in (outer, *(name for _, name in named)):
         if name not in known:
-            _refuse_unit(name, known, f"prohibit, {_show(text)}")
+            _refuse_unit(name, known, f"prohibit, {shown(text)}")
     arity = known[outer].arity
     if len(named) != 1 or len(arguments) not in (1, arity):
         raise IeqlError(
-            f"prohibit: {_show(text)} must name exactly one inner unit, either alone or in one of "
+            f"prohibit: {shown(text)} must name exactly one inner unit, either alone or in one of "
             f"the {arity} place(s) of {outer} with '_' in the others."
         )
     place, inner = named[0]
@@ -499,16 +498,16 @@ def _names(value: object, valid: Iterable[str], where: str) -> tuple[str, ...]:
 
 def _strings(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise IeqlError(f"{where}: give a list of names, not {_show(value)}.")
+        raise IeqlError(f"{where}: give a list of names, not {shown(value)}.")
     for name in value:
         if not isinstance(name, str):
-            raise IeqlError(f"{where}: {_show(name)} is not a name.")
+            raise IeqlError(f"{where}: {shown(name)} is not a name.")
     return tuple(value)
 
 
 def _mapping(value: object, where: str) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping):
-        raise IeqlError(f"{where}: give a mapping of names, not {_show(value)}.")
+        raise IeqlError(f"{where}: give a mapping of names, not {shown(value)}.")
     return value
 
 
@@ -516,7 +515,7 @@ def _count(value: object, where: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise IeqlError(f"{where}: give a whole number of at least 1, not {_show(value)}.")
+        raise IeqlError(f"{where}: give a whole number of at least 1, not {shown(value)}.")
     return int(value)
 
 
@@ -533,14 +532,14 @@ def _finite(value: object) -> float | None:
 def _refuse_unit(name: object, valid: Iterable[str], where: str) -> NoReturn:
     valid = list(valid)
     hint = nearest(str(name), valid) or f" Valid names: {', '.join(valid)}."
-    raise IeqlError(f"{where}: there is no unit {_show(name)}.{hint}")
+    raise IeqlError(f"{where}: there is no unit {shown(name)}.{hint}")
 
 
 def _refuse_duplicates(names: Sequence[str], where: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise IeqlError(f"{where}: {_show(name)} is given twice; remove one of them.")
+            raise IeqlError(f"{where}: {shown(name)} is given twice; remove one of them.")
         seen.add(name)
 
 
@@ -555,16 +554,6 @@ def _rule_in_words(column: str, kind: str, places: tuple[str, ...]) -> str:
 def _short_number(value: float) -> float:
     """Return whole numbers as int, so that they are written as ``2`` and not ``2.0``."""
     return int(value) if value.is_integer() and value < 1e15 else value
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
-_SHORT.maxlevel = 2
-
-
-def _show(value: object) -> str:
-    """Return `value` as it stands in a message, shortened if it is large."""
-    return _SHORT.repr(value)
 
 
 PRESETS: Mapping[str, Prior] = MappingProxyType(

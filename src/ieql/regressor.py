@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["IEQLRegressor", "resume_run"]
 
 Array = NDArray[np.float64]
-Extra = tuple[Array, Array]
-"""Inputs and targets of labelled points outside the data."""
 
 
 class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -149,9 +147,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         start = time.monotonic()
         asked = self._checked_options(X_extrapolation, y_extrapolation)
-        measured = self._measured(
-            X, y, sample_weight, X_extrapolation, y_extrapolation, asked.prior, asked.max_time
-        )
+        measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
 
         from ieql.learn import Earlier, compile_for, learn, seed_of
         from ieql.run.recorder import Recorder
@@ -223,28 +219,21 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         return asked
 
     def _measured(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_extra: Any,
-        y_extra: Any,
-        prior: Any,
-        max_time: float | None,
+        self, asked: FitOptions, X: Any, y: Any, sample_weight: Any, X_extra: Any, y_extra: Any
     ) -> Measurements:
         """Check the user's tables and bring them in order."""
         given_y = y
         X, y = self._checked_data(X, y)
         names = self._input_names()
-        prior.check_columns(names)
-        refuse_prior_without_inputs(prior, names)
+        asked.prior.check_columns(names)
+        refuse_prior_without_inputs(asked.prior, names)
         extra = self._checked_extrapolation(X_extra, y_extra, y)
         if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
             check_table(sample_weight, "sample_weight", min_rows=0)
         weight = None if sample_weight is None else np.asarray(sample_weight)
         # Weights that do not fit the rows are refused with the numbers the user knows.
         fits = weight is None or weight.shape == (len(X),)
-        rows = rows_in_time(X, max_time) if fits else slice(None)
+        rows = rows_in_time(X, asked.max_time) if fits else slice(None)
         data = Dataset.of(
             X[rows],
             y[rows],

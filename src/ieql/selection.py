@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
 from ieql.plugins import load_plugins
 
 if TYPE_CHECKING:
@@ -434,11 +434,12 @@ def scores(
 
 def find_criterion(name: str) -> Criterion:
     """Return the criterion of this name; an `IeqlError` names the nearest if there is none."""
-    if name not in CRITERIA:
+    known = isinstance(name, str)  # whatever else a caller gives, a list for one, has no hash
+    if known and name not in CRITERIA:
         load_plugins()
-    if name not in CRITERIA:
+    if not known or name not in CRITERIA:
         raise IeqlError(
-            f"There is no selection criterion {name!r}; the choices are {', '.join(CRITERIA)}."
+            f"There is no selection criterion {shown(name)}; the choices are {', '.join(CRITERIA)}."
             f"{nearest(str(name), CRITERIA)}"
         )
     return CRITERIA[name]

@@ -7,6 +7,7 @@ import pytest
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.notation import FormulaWriter, Rank, Term, signed
 from ieql.equations.text import write
+from ieql.errors import IeqlError
 from ieql.export.latex import latex
 from ieql.export.mathml import mathml
 from ieql.units import DIV
@@ -75,3 +76,10 @@ def test_every_notation_leaves_out_what_is_zero_and_a_factor_of_one():
 def test_numbers_of_few_digits_may_keep_them_all():
     expression = Expression.parse("123456.5*x + 0.1234567890123*y", ["x", "y"])
     assert write(expression, precision=3, longest=7) == "123456.5*x + 0.123*y"
+
+
+@pytest.mark.parametrize("digits", ["a", 0, -3, 2.5, True, [1]])
+@pytest.mark.parametrize("write", [lambda e, n: e.text(0, n), lambda e, n: latex(e, 0, n)])
+def test_digits_are_a_whole_number(write, digits):
+    with pytest.raises(IeqlError, match="digits must be a whole number of at least 1, not"):
+        write(Expression.parse("2*x", ["x"]), digits)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
-from ieql.equations.precision import readable, shortest, standard_errors
+from ieql.equations.precision import readable, shortened, shortest, standard_errors
 from ieql.equations.program import free_constants
 from ieql.equations.refit import cross_fitted, finish, refit, trim
 from ieql.prior import Prior
@@ -378,3 +378,12 @@ def test_rows_measured_many_times_are_parted_not_left_out_together():
     line = refit(Expression.parse("0.2*x + 0.1", ("x",)), merged)
     rmse = merged.rmse(line.evaluate(merged.XT.T)[:, 0])
     assert cross_fitted(line, merged) == pytest.approx(rmse, rel=2e-3)
+
+
+def test_thousands_of_constants_stay_as_trained():
+    """Asked for a second, a fit of the paper's full network was finished after ten minutes."""
+    terms = [f"{k}*cos({k}*x + {k})" for k in range(1, 301)]
+    large = Expression.parse(" + ".join(terms), NAMES)
+    rows = sample("3*x + y")
+    assert refit(large, rows) == large
+    assert readable(large, rows) == shortened(large)

@@ -64,3 +64,10 @@ def test_an_option_that_a_format_does_not_take_is_refused():
         find_format("latex")(EQUATIONS, real="float")
     with pytest.raises(IeqlError, match=r"^The format 'c' takes no 'colour'\.$"):
         find_format("c")(EQUATIONS, colour="red")
+
+
+@pytest.mark.parametrize("name", ["fortran", 3, None, [1], {}, "x" * 100_000])
+def test_what_is_no_format_is_refused_in_a_sentence(name):
+    with pytest.raises(IeqlError, match=r"There is no format .*; the choices are text, c") as said:
+        find_format(name)
+    assert len(str(said.value)) < 300

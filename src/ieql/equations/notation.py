@@ -12,8 +12,10 @@ from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
+import numpy as np
+
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, shown
 from ieql.units import DIV, IDENTITY, MUL, SQUARE, Unit
 
 __all__ = [
@@ -23,12 +25,21 @@ __all__ = [
     "Rank",
     "SumWriter",
     "Term",
+    "check_digits",
     "is_reciprocal",
     "signed",
 ]
 
 MAX_CHARACTERS = 1_000_000
 """The length of an equation's text beyond which it is refused."""
+
+
+def check_digits(digits: object) -> None:
+    """Refuse what is no number of significant digits."""
+    is_whole = isinstance(digits, int | np.integer) and not isinstance(digits, bool)
+    if digits is None or (is_whole and digits > 0):  # type: ignore[operator]
+        return
+    raise IeqlError(f"digits must be a whole number of at least 1, not {shown(digits)}.")
 
 
 class Rank(IntEnum):
@@ -153,6 +164,7 @@ class FormulaWriter(SumWriter):
     ) -> None:
         """Write all units, given the inputs; `named` may put a name in the place of a part."""
         super().__init__()
+        check_digits(precision)
         self.expression = expression
         self.precision = precision
         self.forms = {i: Form(name) for i, name in enumerate(names)}

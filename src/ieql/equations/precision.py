@@ -26,6 +26,8 @@ EXACT = 1e-11
 RIDGE = 1e-14
 """Added to R, whose columns have unit length: a constant without influence has a large error."""
 ROWS_AT_ONCE = 32_768
+MOST_ROUNDED = 150
+"""More constants are not rounded by their errors: it takes the fourth power of their number."""
 SHORT = 1e-9
 """Part of a constant by which it may be moved if nothing is known of its error."""
 CHECKED = 2_000
@@ -169,7 +171,8 @@ def readable(expression: Expression, sample: Sample, points: Array | None = None
     where together they would move a prediction, on the rows or at the given points
     (inputs × points), by more than a tenth of *its* standard error.
     """
-    known = Information.of(expression, sample)
+    few = len(free_constants(expression)) <= MOST_ROUNDED
+    known = Information.of(expression, sample) if few else None
     if known is None:
         return shortened(expression)
     XT = sample.XT[:, :CHECKED]

@@ -41,6 +41,8 @@ HASTY_ROWS = 2_000
 """Rows on which the constants are fitted when there is no time left."""
 PROBED = 2_000
 """Rows by which the range of an argument is judged."""
+MOST_FITTED = 600
+"""More constants than this stay as trained: a step takes the cube of their number."""
 SETTLING = 3
 """Last steps of the fit, by orthogonal factors instead of normal equations."""
 FOLDS = 10
@@ -211,7 +213,7 @@ def refit(
 ) -> Expression:
     """Fit the constants on all rows; the given ones are kept if that does not help."""
     free = free_constants(expression)
-    if len(free) == 0:
+    if not 0 < len(free) <= MOST_FITTED:
         return expression
     program = Program.of(expression)
     fit = program.fit(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
 from ieql.export.functions import Domain, Equation
 from ieql.plugins import load_plugins
 
@@ -93,13 +93,13 @@ def all_formats() -> Mapping[str, Format]:
 
 def find_format(name: str) -> Format:
     """The format of this name."""
-    if name in _FORMATS:
+    if isinstance(name, str) and name in _FORMATS:
         return _FORMATS[name]
     formats = all_formats()
-    if name not in formats:
+    if not isinstance(name, str) or name not in formats:
         raise IeqlError(
-            f"There is no format {name!r}; the choices are {_listed(formats)}."
-            f"{nearest(name, formats)}"
+            f"There is no format {shown(name)}; the choices are {_listed(formats)}."
+            f"{nearest(str(name), formats)}"
         )
     return formats[name]
 

@@ -7,6 +7,7 @@ import keyword
 import re
 from typing import Any
 
+from ieql.equations.notation import check_digits
 from ieql.errors import IeqlError
 
 __all__ = ["sympy_text"]
@@ -32,6 +33,7 @@ def sympy_text(form: Any, digits: int | None = None) -> str:
     >>> print(sympy_text(0.1 * sympy.Symbol("x") ** 2))
     0.1*x**2
     """
+    check_digits(digits)
     try:
         return _text(form, digits)
     except RecursionError:

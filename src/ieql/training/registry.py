@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
 from ieql.plugins import load_plugins
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def trainer_of(given: Any) -> Trainer:
         settings = {key: value for key, value in given.items() if key != "name"}
         given = given.get("name", SETTINGS_OF)
     if not isinstance(given, str):
-        raise IeqlError(f"trainer must be a name or settings, not {given!r}.")
+        raise IeqlError(f"trainer must be a name or settings, not {shown(given)}.")
     if given not in TRAINERS:
         load_plugins()
     if given not in TRAINERS:
         raise IeqlError(
-            f"There is no trainer {given!r}; the choices are {', '.join(TRAINERS)}."
+            f"There is no trainer {shown(given)}; the choices are {', '.join(TRAINERS)}."
             f"{nearest(given, TRAINERS)}"
         )
     return TRAINERS[given].make(settings)
