@@ -607,14 +607,12 @@ def _attempt(
 _NUMBERS = (types.float64, types.int64, types.float64, types.float64, types.float64)
 
 
-@entry(*_PROGRAM, _F1, _F1, _I1, _I1, _F2, *_NUMBERS)
-def fit(
-    op: Indices, calls: Indices, first: Indices, ptr: Indices, src: Indices, edges: Matrix,
-    start: Row, XT: Matrix, y: Row, root: Row, free: Indices, guarded: Indices, check: Matrix,
-    margin: float, max_steps: int, tol: float, damping: float, relax: float,
+@exact
+def fit_code(
+    code: Code, start: Row, XT: Matrix, y: Row, root: Row, free: Indices, guarded: Indices,
+    check: Matrix, margin: float, max_steps: int, tol: float, damping: float,
 ) -> tuple[Row, float, int, bool, Matrix, Row]:  # fmt: skip
-    """Constants, error, steps, whether converged, and the normal equations; see `Program.fit`."""
-    code = Code(op, calls, first, ptr, src, edges, relax)
+    """What `fit` does, for other kernels."""
     d, p = XT.shape[0], len(free)
     task = _plan(code, d, len(start), free, guarded)
     work = _workspace(code, d, p)
@@ -661,6 +659,17 @@ def fit(
         else:
             damping *= 4.0
     return theta, error, n_steps, True, A, g
+
+
+@entry(*_PROGRAM, _F1, _F1, _I1, _I1, _F2, *_NUMBERS)
+def fit(
+    op: Indices, calls: Indices, first: Indices, ptr: Indices, src: Indices, edges: Matrix,
+    start: Row, XT: Matrix, y: Row, root: Row, free: Indices, guarded: Indices, check: Matrix,
+    margin: float, max_steps: int, tol: float, damping: float, relax: float,
+) -> tuple[Row, float, int, bool, Matrix, Row]:  # fmt: skip
+    """Constants, error, steps, whether converged, and the normal equations; see `Program.fit`."""
+    code = Code(op, calls, first, ptr, src, edges, relax)
+    return fit_code(code, start, XT, y, root, free, guarded, check, margin, max_steps, tol, damping)
 
 
 # --- values and derivatives --------------------------------------------------------------------

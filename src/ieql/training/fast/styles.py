@@ -1,0 +1,32 @@
+"""What a sum of a structure is for: it decides which constants are free and how they are drawn."""
+
+from __future__ import annotations
+
+__all__ = [
+    "EDGE",
+    "EXPONENT",
+    "FACTOR",
+    "FIXED",
+    "OUTPUT",
+    "PLAIN",
+    "POWER",
+    "SQUARED",
+    "WAVE",
+]
+
+OUTPUT = 0
+"""The whole: all constants are free, and are solved for."""
+FACTOR = 1
+"""Of a product, or a numerator: the first weight is 1."""
+FIXED = 2
+"""A product inside a longer product, or the numerator 1: nothing is free."""
+EDGE = 3
+"""An argument with a bounded domain, the first weight of which is 1 or -1."""
+EXPONENT = 4
+"""Has no offset, which would be a factor."""
+WAVE = 5
+SQUARED = 6
+PLAIN = 7
+"""An argument of a unit of the user's."""
+POWER = 8
+"""An exponent of logarithms alone: the weights are powers."""
