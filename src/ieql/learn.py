@@ -26,8 +26,9 @@ from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
-from ieql.selection import Candidate, Front, thinned
+from ieql.selection import DEFAULT, Candidate, Front, scores, thinned
 from ieql.target import Target, reconsidered
+from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
 
@@ -42,6 +43,9 @@ MANY_ROWS = 200_000
 """Copying so many rows to other processes costs more than it brings."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
+MOST_RIVALS = 20
+RIVAL_WITHIN = 30.0
+"""Twice the nats by which the description of a rival may be longer than the shortest."""
 BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
@@ -306,7 +310,7 @@ def _finish_all(
     jobs = [
         ((k, i, cut), _finish_one, (c, targets[k], options.output_bound, cut, deadline))
         for k in which
-        for i, c in enumerate(_worth_finishing(state.fronts[k]))
+        for i, c in enumerate(_worth_finishing(state.archives[k]))
         # What the rows do not ask for may be what matters outside of them: then both forms stand.
         for cut in ((True,) if targets[k].extrapolation is None else (True, False))
     ]
@@ -323,8 +327,31 @@ def _finish_all(
     fronts = {}
     for k in which:
         kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
-        fronts[k] = thinned(Front(kept))
+        fronts[k] = _front_of(kept, targets[k])
     return fronts
+
+
+def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
+    """The front, on which of equally complex equations that with the shortest description stands.
+
+    The shortest of all is on it in any case: with few rows one with more constants may have the
+    smaller error, and be no heavier as the paper counts.
+    """
+    if not finished:
+        return []
+    lengths = scores(
+        finished, DEFAULT, mean_error=target.mean_errors["validation"], n_rows=target.n_rows
+    )
+    order = np.argsort(lengths, kind="stable")
+    shortest: dict[float, Candidate] = {}
+    for i in order.tolist():
+        shortest.setdefault(finished[i].complexity, finished[i])
+    outside = [c for c in finished if math.isfinite(c.rmse_extrapolation)]
+    front = thinned(Front([*shortest.values(), *outside]))
+    best = finished[int(order[0])]
+    if not any(c is best for c in front):
+        front = sorted([*front, best], key=lambda c: (c.complexity, c.rmse_validation))
+    return front
 
 
 def _with_earlier(
@@ -345,15 +372,24 @@ def _with_earlier(
     return thinned(Front([*measured, *front]))
 
 
-def _worth_finishing(front: Front) -> list[Candidate]:
+def _worth_finishing(archive: Archive) -> list[Candidate]:
     """The equations to finish: those that are better than simpler ones, in either error.
+
+    And the rivals for the choice, whose descriptions are hardly longer than the shortest.
 
     Refitting on all rows moves what an equation does outside of them. So, where there are points
     outside, those that do well there are finished too, even if a simpler one did so by chance.
     """
-    chosen = thinned(front, FRONT_TOLERANCE)
+    chosen = thinned(archive.front, FRONT_TOLERANCE)
     known = {id(c) for c in chosen}
-    outside = [c for c in front if math.isfinite(c.rmse_extrapolation) and id(c) not in known]
+    rivals = archive.rivals[:MOST_RIVALS]
+    shortest = min((archive.length(c) for c in rivals), default=math.inf)
+    chosen += [
+        c for c in rivals if id(c) not in known and archive.length(c) < shortest + RIVAL_WITHIN
+    ]
+    known |= {id(c) for c in chosen}
+    outside = [c for c in archive.front if math.isfinite(c.rmse_extrapolation)]
+    outside = [c for c in outside if id(c) not in known]
     return chosen + sorted(outside, key=lambda c: c.rmse_extrapolation)[:BEST_OUTSIDE]
 
 

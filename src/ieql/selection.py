@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ __all__ = [
     "Criterion",
     "Front",
     "Need",
+    "description_length",
     "find_criterion",
     "register_criterion",
     "scores",
@@ -40,12 +42,12 @@ __all__ = [
 
 CHOICES = 30.0
 """How many connections, for the description length, each connection was chosen among."""
+CONNECTION = 3.4
+"""Twice the nats that each connection of an equation costs in its description."""
 TOO_FAR = 100.0
 """An equation that goes so many ranges of y away from the measured values is flagged."""
 FAR_COST = 20.0
 """Added to the description length of a flagged equation: ten nats, the evidence of e¹⁰ to 1."""
-CROSS_FITTED = 0.1
-"""Share of the rows that counts with the cross-fitted error where no row was kept back."""
 ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
 """The errors of a candidate, by the names of its attributes."""
 ROUNDING = 1e-10
@@ -78,6 +80,8 @@ class Candidate:
     excess : float
         How far the equation goes inside the domain: the largest distance from the middle of the
         measured values of y, in units of their range; NaN if it is not known.
+    digits : float
+        Nats that it takes to write down the constants (`ieql.equations.digits`); NaN if not known.
     """
 
     expression: Expression
@@ -90,6 +94,7 @@ class Candidate:
     precise: Expression | None = None
     proved: bool | None = None
     excess: float = math.nan
+    digits: float = math.nan
 
     def equation(self, precise: bool = False) -> Expression:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
@@ -108,6 +113,7 @@ class Candidate:
             "precise": None if self.precise is None else self.precise.to_dict(),
             "proved": self.proved,
             "excess": _finite_or_none(self.excess),
+            "digits": _finite_or_none(self.digits),
         }
 
     @classmethod
@@ -119,7 +125,7 @@ class Candidate:
         stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
         if proved is not None and not isinstance(proved, bool):
             raise IeqlError("'proved' of an equation must be true, false or null.")
-        excess = form.get("excess")
+        excess, digits = form.get("excess"), form.get("digits")
         return cls(
             expression=Expression.from_dict(form["expression"], custom),
             complexity=float(form["complexity"]),
@@ -130,10 +136,11 @@ class Candidate:
             precise=None if precise is None else Expression.from_dict(precise, custom),
             proved=proved,
             excess=math.nan if excess is None else float(excess),
+            digits=math.nan if digits is None else float(digits),
             **errors,
         )
 
-    @property
+    @cached_property
     def n_constants(self) -> int:
         """Number of fitted constants: the weights and offsets that a fit may change, but for 1.
 
@@ -155,6 +162,28 @@ class Candidate:
         if not math.isfinite(self.rmse_extrapolation):
             return self.rmse_train
         return math.hypot(self.rmse_train, self.rmse_extrapolation) / math.sqrt(2.0)
+
+
+def description_length(
+    n_rows: float, mse: float, n_constants: int, complexity: float, digits: float = math.nan
+) -> float:
+    """Twice the nats that it takes to tell the rows, the constants and the structure.
+
+    N ln(rss/(N - p)) for the residuals, p constants of known `digits`, and a price per connection.
+    Where the digits are not known, a constant costs what the Bayesian information criterion says,
+    corrected for few rows. Either is infinite where there are hardly more rows than constants.
+    """
+    choice = CONNECTION * complexity
+    if math.isfinite(digits):
+        left = n_rows - n_constants
+        if left <= 1.0:
+            return math.inf
+        return n_rows * math.log(n_rows * mse / left) + 2.0 * digits + choice
+    q = n_constants + 1
+    left = n_rows - q - 1
+    if left <= 0.0:
+        return math.inf
+    return n_rows * math.log(mse) + q * n_rows * math.log(n_rows) / left + choice
 
 
 def _finite_or_none(value: float) -> float | None:
@@ -404,14 +433,13 @@ def scores(
 
     And one of ours, which needs no scale: the description length of the data,
 
-        MDL       N ln(mse) + s (ln N + 2 ln 30)
+        MDL       N ln(rss/(N - p)) + 2 D + 3.4 s
 
-    with the mean squared error of all N rows, train and validation: what the residuals cost, plus
-    for each connection its constant and the choice of the connection. An equation that somewhere
-    in the domain goes more than 100 ranges of y away from the measured values pays 20 more: what
-    looks like a pole is believed only if the data ask for it. One that is merely not proved to be
-    safe pays nothing. Where no row was kept back, a tenth of the rows counts with the cross-fitted
-    error: an equation that fits its rows but does not predict them has a high price.
+    with the squared errors of all N rows, train and validation, p fitted constants and the nats D
+    that it takes to write them down (`ieql.equations.digits`): what the residuals cost, plus the
+    constants, plus for each connection its choice. An equation that somewhere in the domain goes
+    more than 100 ranges of y away from the measured values pays 20 more: what looks like a pole is
+    believed only if the data ask for it. One that is merely not proved to be safe pays nothing.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -492,18 +520,21 @@ def _normalised_squares(**terms: str | None) -> Callable[[Sequence[Candidate], C
 def _description_lengths(candidates: Sequence[Candidate], context: Context) -> Values:
     n_train, n_validation = map(float, context.n_rows)
     n = n_train + n_validation
-    if n_validation == 0:
-        n_train, n_validation = (1.0 - CROSS_FITTED) * n, CROSS_FITTED * n
-    train = np.array([c.rmse_train for c in candidates])
-    validation = np.array([c.rmse_validation for c in candidates])
-    with np.errstate(over="ignore"):
-        mse = (n_train * train**2 + n_validation * validation**2) / n
     floor = (ROUNDING * (context.mean_error or 0.0)) ** 2 + np.finfo(np.float64).tiny
-    complexity = np.array([c.complexity for c in candidates])
-    values = n * np.log(mse + floor) + complexity * (np.log(n) + 2.0 * np.log(CHOICES))
-    values += FAR_COST * np.array([c.goes_too_far for c in candidates])
+    # What the constants cost must be known of all, or is estimated for all.
+    known = all(math.isfinite(c.digits) for c in candidates)
+    values = []
+    for c in candidates:
+        with np.errstate(over="ignore"):
+            train, validation = np.float64(c.rmse_train) ** 2, np.float64(c.rmse_validation) ** 2
+            mse = float((n_train * train + (n_validation * validation if n_validation else 0)) / n)
+        length = description_length(
+            n, mse + floor, c.n_constants, c.complexity, c.digits if known else math.nan
+        )
+        values.append(length + FAR_COST * c.goes_too_far)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
-    return np.where(np.isfinite(values), values, np.finfo(np.float64).max)
+    finite = np.isfinite(values)
+    return np.where(finite, values, np.finfo(np.float64).max)
 
 
 def _normalised(values: Values, upper: float | None = None) -> Values:

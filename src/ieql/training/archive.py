@@ -2,6 +2,9 @@
 
 Candidates are kept in cells by complexity and by the set of unit types at the output; the best few
 of a cell stay. Two equations of equal size that are built differently do not push each other out.
+Beside them the structures with the shortest descriptions of the data are kept, as rivals for the
+choice in the end: with few rows an equation with fewer constants may be the better one although
+another has a smaller error.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
-from ieql.selection import Candidate, Front
+from ieql.selection import Candidate, Front, description_length
 from ieql.units import Unit
 
 __all__ = ["Archive", "knees"]
@@ -25,6 +28,9 @@ SAME = 0.93
 """An equation of equal structure must have an error this much smaller to be another one."""
 FAR = 1.5
 """Equations with this many times the error of a simpler one are hardly worth a visit."""
+MOST_RIVALS = 40
+ROUNDING = 1e-24
+"""Mean squared error, of a target with spread one, that stands for none."""
 Cell = tuple[int, frozenset[str]]
 
 
@@ -35,18 +41,36 @@ def cell(expression: Expression, complexity: float) -> Cell:
 
 
 class Archive:
-    """Candidates by cell, and the Pareto front of all of them."""
+    """Candidates by cell, the Pareto front of all of them, and the rivals for the choice.
 
-    def __init__(self, candidates: Iterable[Candidate] = ()) -> None:
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+        To start with.
+    n_rows : float
+        Number of rows of their training errors: what a constant is worth depends on it.
+    """
+
+    def __init__(self, candidates: Iterable[Candidate] = (), n_rows: float = 1000.0) -> None:
         self._cells: dict[Cell, list[Candidate]] = {}
+        self._rivals: dict[Any, tuple[float, Candidate]] = {}
+        self.n_rows = n_rows
         self.front = Front()
         for c in candidates:
             self.add(c)
 
     @classmethod
-    def restored(cls, members: Iterable[Candidate], front: Iterable[Candidate]) -> Archive:
+    def restored(
+        cls,
+        members: Iterable[Candidate],
+        front: Iterable[Candidate],
+        rivals: Iterable[Candidate] = (),
+        n_rows: float = 1000.0,
+    ) -> Archive:
         """An archive with just these members, in the order in which they were listed."""
-        archive = cls()
+        archive = cls(n_rows=n_rows)
+        for c in rivals:
+            archive._keep_rival(c)
         for c in members:
             archive._cells.setdefault(cell(c.expression, c.complexity), []).append(c)
         archive.front.merge(front)
@@ -62,17 +86,24 @@ class Archive:
         return {
             "members": [c.to_form() for c in members],
             "front": [place[id(c)] if id(c) in place else c.to_form() for c in self.front],
+            "rivals": [place[id(c)] if id(c) in place else c.to_form() for c in self.rivals],
+            "n_rows": self.n_rows,
         }
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Archive:
         """The inverse of `to_form`; `custom` are the user's own units, by name."""
         members = [Candidate.from_form(c, custom) for c in form["members"]]
-        front = [
-            members[c] if isinstance(c, int) else Candidate.from_form(c, custom)
-            for c in form["front"]
-        ]
-        return cls.restored(members, front)
+
+        def listed(entries: Iterable[Any]) -> list[Candidate]:
+            return [
+                members[c] if isinstance(c, int) else Candidate.from_form(c, custom)
+                for c in entries
+            ]
+
+        rivals = listed(form.get("rivals", ()))
+        n_rows = float(form.get("n_rows", 1000.0))
+        return cls.restored(members, listed(form["front"]), rivals, n_rows)
 
     def __iter__(self) -> Iterator[Candidate]:
         for members in self._cells.values():
@@ -98,6 +129,7 @@ class Archive:
         if not math.isfinite(candidate.rmse_validation + candidate.rmse_train):
             return False
         on_front = self.front.add(candidate)
+        self._keep_rival(candidate)
         members = self._cells.setdefault(cell(candidate.expression, candidate.complexity), [])
         if any(_alike(candidate, c) for c in members):
             return on_front
@@ -106,6 +138,31 @@ class Archive:
         dropped = members[PER_CELL:]
         del members[PER_CELL:]
         return on_front or candidate not in dropped
+
+    @property
+    def rivals(self) -> list[Candidate]:
+        """The structures with the shortest descriptions, the shortest first."""
+        return [c for _, c in sorted(self._rivals.values(), key=lambda entry: entry[0])]
+
+    def length(self, candidate: Candidate) -> float:
+        """The length of the description of the data by a candidate, as the search knows it."""
+        return description_length(
+            self.n_rows,
+            candidate.rmse_train**2 + ROUNDING,
+            candidate.n_constants,
+            candidate.complexity,
+        )
+
+    def _keep_rival(self, candidate: Candidate) -> None:
+        length, skeleton = self.length(candidate), candidate.expression.skeleton
+        if skeleton in self._rivals and self._rivals[skeleton][0] <= length:
+            return
+        if len(self._rivals) >= MOST_RIVALS and skeleton not in self._rivals:
+            worst = max(self._rivals, key=lambda key: self._rivals[key][0])
+            if self._rivals[worst][0] <= length:
+                return
+            del self._rivals[worst]
+        self._rivals[skeleton] = (length, candidate)
 
     def best(self) -> float:
         """Least training error of all members."""
@@ -128,7 +185,8 @@ class Archive:
         """What is handed to other islands: the front and the most accurate members."""
         chosen = sorted(self, key=lambda c: (c.rmse_train, c.complexity))[:MAX_SIZE]
         known = {id(c) for c in chosen}
-        return (*(c for c in self.front if id(c) not in known), *chosen)
+        others = {id(c): c for c in (*self.front, *self.rivals) if id(c) not in known}
+        return (*others.values(), *chosen)
 
 
 def _alike(a: Candidate, b: Candidate) -> bool:

@@ -110,7 +110,10 @@ class State:
         means = [mean_predictor(task) for task in tasks]
         return cls(
             tasks=tasks,
-            archives=[Archive([mean] if mean is not None else []) for mean in means],
+            archives=[
+                Archive([mean] if mean is not None else [], task.train.n_rows)
+                for mean, task in zip(means, tasks, strict=True)
+            ],
             largest=[0.0] * len(tasks),
             units=[Counter() for _ in tasks],
         )

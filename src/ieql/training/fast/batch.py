@@ -170,4 +170,6 @@ def _style(unit: Unit, argument: int, sources: Sequence[int], kinds: Sequence[Un
         return styles.WAVE
     if unit is SQUARE:
         return styles.SQUARED
+    if unit is DIV and inner == [EXP] and len(sources) == 1:
+        return styles.SHIFTED
     return styles.EDGE if unit.domains[argument] != REALS else styles.PLAIN

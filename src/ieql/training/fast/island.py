@@ -101,7 +101,7 @@ def run_island(
     """Run trainings one after the other from an archive, until the deadline at most."""
     from threadpoolctl import threadpool_limits
 
-    archive = Archive(known)
+    archive = Archive(known, task.train.n_rows)
     finds = Finds([])
     # One BLAS thread per process: the processes are what runs in parallel. A trial that overflows
     # is sorted out by its error, without a word.

@@ -18,9 +18,21 @@ import numpy as np
 
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
+from ieql.training.fast.batch import CHECKED, FITTING_ROWS
+from ieql.training.fast.complete import (
+    EFFORT,
+    REFINED_ROWS,
+    Coverage,
+    Tried,
+    n_structures,
+    pieces,
+    refined,
+    try_piece,
+)
 from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_island
 from ieql.training.fast.lines import lines
+from ieql.training.fast.structures import RESOLUTION
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import EXACT, Task
 from ieql.training.trainers import INTERRUPTED, Budget, State, Trainer
@@ -39,6 +51,15 @@ PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself."""
 PATIENCE_AT_NOISE = 24
 """The same where the residuals of the best equation look like noise."""
+AT_ONCE, PER_TRAINING, PER_PAIR = 200, 60, 10
+"""A size is tried once it has no more structures than these say for the trainings so far."""
+MOST_STRUCTURES = 15_000
+"""Sizes with more structures are not tried."""
+LARGEST_SIZE = 12
+AT_HAND = 1_500
+"""Structures that are fitted in this process."""
+REFINED = 32
+"""Fits of a size that are looked at more closely."""
 TIME_IS_UP = "the time is up"
 IS_EXACT = "the equations are exact"
 IS_NOISE = "what is left looks like noise"
@@ -117,13 +138,17 @@ class FastState(State):
     """How far each target has come."""
     number: int = 0
     """Trainings per target that were planned in the rounds that are over."""
+    coverage: list[Coverage] = field(default_factory=list)
+    """What of all structures was tried, for each target."""
 
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
         form = super().to_form()
         form["number"] = self.number
-        for target, progress in zip(form["targets"], self.progress, strict=True):
+        parts = zip(form["targets"], self.progress, self.coverage, strict=True)
+        for target, progress, coverage in parts:
             target["progress"] = vars(progress)
+            target["coverage"] = vars(coverage)
         return form
 
 
@@ -137,7 +162,7 @@ class FastTrainer(Trainer):
     """
 
     name = "fast"
-    kernels = ("ieql.training.fast.law_kernel",)
+    kernels = ("ieql.training.fast.law_kernel", "ieql.training.fast.structure_kernel")
 
     def __init__(self, numbers: FastSettings | None = None) -> None:
         self.numbers = numbers or FastSettings()
@@ -146,10 +171,21 @@ class FastTrainer(Trainer):
         """The mean predictors, and nothing done yet."""
         state: FastState = FastState.start(tasks)
         state.progress = [Progress() for _ in tasks]
+        state.coverage = [Coverage(_inputs(task)) for task in tasks]
         return state
 
     def step(self, state: FastState, budget: Budget) -> None:
-        """Run one round of trainings."""
+        """Try all structures of the next size, where it is time for them, or run some trainings."""
+        for k in range(len(state.tasks)):
+            while (due := _due(state, k)) is not None and time.monotonic() < budget.deadline:
+                if not _cover(state, k, due, budget):
+                    return
+                _measure(state.progress[k], state.tasks[k], state.archives[k], (budget.seed, k, 0))
+        if state.number >= (budget.max_trainings or math.inf):
+            return
+        self._round(state, budget)
+
+    def _round(self, state: FastState, budget: Budget) -> None:
         tasks, deadline = state.tasks, budget.deadline
         rounds = _plan(state.number, state.progress, budget)
         number = state.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
@@ -191,11 +227,94 @@ class FastTrainer(Trainer):
         state: FastState = FastState.read(form, tasks)
         state.number = int(form["number"])
         state.progress = [Progress.read(target["progress"]) for target in form["targets"]]
+        state.coverage = [
+            Coverage.read(target["coverage"]) if "coverage" in target else Coverage(_inputs(task))
+            for target, task in zip(form["targets"], tasks, strict=True)
+        ]
         if form.get("reason") in ENDED:
             for progress in state.progress:
                 progress.since = progress.n_trainings
                 progress.patient = True
         return state
+
+
+def _inputs(task: Task) -> tuple[int, ...]:
+    """The inputs that structures are made of: all, but those that the prior leaves out."""
+    return tuple(
+        i
+        for i, name in enumerate(task.names)
+        if task.prior.inputs.get(name, {}).get("only_in", True) != ()
+    )
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A size whose structures are to be tried, for the first time or again."""
+
+    size: int
+    number: int
+    again: bool
+
+
+def _due(state: FastState, k: int) -> _Due | None:
+    """The structures of a target whose turn it is.
+
+    Small sizes come first. The larger ones, of which there are thousands, wait until that many
+    trainings have had their chance, so that what is easily grown is not kept waiting.
+    """
+    task, covered, progress = state.tasks[k], state.coverage[k], state.progress[k]
+    if progress.exact:
+        return None
+    n = progress.n_trainings
+    most = min(AT_ONCE + PER_TRAINING * n + PER_PAIR * n * n, MOST_STRUCTURES)
+    if covered.again and covered.again < covered.size:
+        size = covered.again + 1
+        return _Due(size, _count(task, covered, size), True)
+    size = covered.size + 1
+    if size > LARGEST_SIZE * RESOLUTION:
+        return None
+    number = _count(task, covered, size)
+    return _Due(size, number, False) if number <= most else None
+
+
+def _count(task: Task, covered: Coverage, size: int) -> int:
+    return n_structures(task.prior, task.names, covered.inputs, size, MOST_STRUCTURES)
+
+
+def _cover(state: FastState, k: int, due: _Due, budget: Budget) -> bool:
+    """Try all structures of one size for a target; False if the time did not suffice."""
+    task, covered = state.tasks[k], state.coverage[k]
+    if due.number:
+        seed = budget.seed + 7919 * k + (104_729 if due.again else 0)
+        jobs = (
+            (i, try_piece, (task.prior, task.names, rows, points, piece, EFFORT, budget.deadline))
+            for rows, points in [(task.train.head(FITTING_ROWS), task.domain[:, :CHECKED])]
+            for i, piece in enumerate(
+                pieces(task.prior, task.names, covered.inputs, due.size, seed)
+            )
+        )
+        # A few are sooner done here than sent elsewhere.
+        here = due.number <= AT_HAND or budget.deadline - time.monotonic() < STARTING
+        found = dict(in_parallel(jobs, 1 if here else budget.n_jobs))
+        if any(tried is None for tried in found.values()):
+            return False
+        best = sorted((t for i in sorted(found) for t in found[i]), key=lambda t: t.length)
+        _take(state, k, best[:REFINED])
+    if due.again:
+        covered.again = due.size
+    else:
+        covered.size, covered.number = due.size, covered.number + due.number
+    return True
+
+
+def _take(state: FastState, k: int, tried: Sequence[Tried]) -> None:
+    """Refine the best fits and take them into the archive."""
+    task = state.tasks[k]
+    sample = task.train.head(REFINED_ROWS)
+    with np.errstate(all="ignore"):
+        for fit in refined(tried, task.prior, sample):
+            if fit is not None:
+                state.add(k, task.candidate(fit.expression, fit.program))
 
 
 def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, ...]) -> None:

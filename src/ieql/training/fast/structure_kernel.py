@@ -41,6 +41,7 @@ from ieql.training.fast.styles import (
     OUTPUT,
     PLAIN,
     POWER,
+    SHIFTED,
     SQUARED,
     WAVE,
 )
@@ -141,7 +142,7 @@ def _constants(code: Code, shape: Shape, bare: bool, linear: bool) -> Indices:
         elif style == FIXED:
             continue
         else:
-            offset, first = not bare, 1
+            offset, first = not bare or style == SHIFTED, 1
         if linear and style == WAVE:
             first = len(code.src)
         if offset:
@@ -171,7 +172,7 @@ def _draw_weights(
         elif style == PLAIN:
             weight = _signed(state, 0.3, 6.0) / span
         elif j == first:
-            weight = -1.0 if style == EDGE and _uniform(state) < 0.25 else 1.0
+            weight = -1.0 if style in (EDGE, SHIFTED) and _uniform(state) < 0.25 else 1.0
         else:
             weight = _signed(state, 0.15, 6.0) * max(high[lead] - low[lead], 1e-12) / span
         theta[s + j + 1] = weight
@@ -185,9 +186,9 @@ def _draw_offset(
     span = max(high - low, 1e-12)
     if style == WAVE:
         return 0.0 if owned else 2.0 * math.pi * _uniform(state)
-    if style == EDGE:
+    if style in (EDGE, SHIFTED):
         least, most = code.edges[0, s], code.edges[1, s]
-        if low > least and high < most and _uniform(state) < 0.5:
+        if style == EDGE and low > least and high < most and _uniform(state) < 0.5:
             return 0.0
         if least > -np.inf:
             return float(least - low + span * _between(state, 0.02, 6.0))
@@ -228,7 +229,7 @@ def _draw(
             _affine(code, theta, q, Y, Z[q], m)
             if style in (EXPONENT, POWER):
                 continue
-            if bare and style != WAVE and style != PLAIN:
+            if bare and style not in (WAVE, PLAIN, SHIFTED):
                 if style == EDGE:
                     least, most = _range(Z[q], m)
                     if most < 0.0 and code.edges[0, q] == 0.0:

@@ -20,7 +20,7 @@ from ieql.equations.program import addresses
 from ieql.prior import Prior
 from ieql.units import COS, DIV, EXP, IDENTITY, LOG, MUL, SIN, SQRT, SQUARE, Unit
 
-__all__ = ["Grammar", "Structure", "Term", "Terms"]
+__all__ = ["RESOLUTION", "Grammar", "Structure", "Term", "Terms"]
 
 Terms = tuple[int, ...]
 """The terms of a sum, as places in `Grammar.terms`, in ascending order."""
@@ -267,8 +267,8 @@ class Grammar:
                         yield above, below
 
     def _may_divide(self, below: Terms) -> bool:
-        # One over an exponential is one.
-        return self._single(below) not in (DIV, EXP) and self._fits(below, DIV.name, 1)
+        # One over an exponential is one, unless something is added to it.
+        return self._single(below) is not DIV and self._fits(below, DIV.name, 1)
 
     def _cancels(self, above: Terms, below: Terms) -> bool:
         unit = self._single(above)

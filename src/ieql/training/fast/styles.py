@@ -10,6 +10,7 @@ __all__ = [
     "OUTPUT",
     "PLAIN",
     "POWER",
+    "SHIFTED",
     "SQUARED",
     "WAVE",
 ]
@@ -30,3 +31,5 @@ PLAIN = 7
 """An argument of a unit of the user's."""
 POWER = 8
 """An exponent of logarithms alone: the weights are powers."""
+SHIFTED = 9
+"""A denominator with a single exponential: without its offset the quotient is an exponential."""

@@ -1,0 +1,282 @@
+"""Complete search: every structure up to a size is tried, the simplest first.
+
+Where other trainings draw what they try, this one lists it (`ieql.training.fast.structures`): with
+one input everything of up to six connections is a matter of seconds. What was covered is known, so
+that it can be said, and so that a search may stop because nothing is left and not because it is
+tired.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.sample import Sample
+from ieql.equations.expression import Expression
+from ieql.equations.program import Program
+from ieql.prior import Prior
+from ieql.selection import description_length
+from ieql.training.fast.batch import Batch, Effort
+from ieql.training.fast.eliminate import FittedExpression, fitted
+from ieql.training.fast.structures import Grammar, Structure
+
+__all__ = [
+    "Coverage",
+    "Piece",
+    "Tried",
+    "grammar_of",
+    "n_structures",
+    "pieces",
+    "refined",
+    "try_piece",
+]
+
+Array = NDArray[np.float64]
+PIECE = 400
+"""Structures that are fitted in one go: a fraction of a second."""
+EFFORT = Effort(starts=32, kept=2, steps=20)
+LITTLE = 1e-24
+"""A mean squared error, of a target with spread one, that stands for none."""
+BEST = 12
+"""Fits of a piece that are handed on."""
+REFINED_ROWS = 800
+STEPS = 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some structures of one size over some inputs.
+
+    Attributes
+    ----------
+    inputs : tuple of int
+        What they are made of.
+    size : int
+        Their size, as `Grammar` counts.
+    start, stop : int
+        Which of them, in the order of the grammar.
+    seed : int
+        Fixes the starts that are drawn.
+    """
+
+    inputs: tuple[int, ...]
+    size: int
+    start: int
+    stop: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A fit that may be worth more: how long its description is, and what it is."""
+
+    length: float
+    expression: Expression
+
+
+@dataclass
+class Coverage:
+    """What of all structures over some inputs was tried.
+
+    Attributes
+    ----------
+    inputs : tuple of int
+        The inputs.
+    size : int
+        Everything up to this size was tried, ...
+    number : int
+        ... so many structures, ...
+    again : int
+        ... and up to this size once more, from other starts.
+    """
+
+    inputs: tuple[int, ...]
+    size: int = 0
+    number: int = 0
+    again: int = 0
+
+    def sentence(self, prior: Prior, names: tuple[str, ...]) -> str:
+        """What was covered, as a sentence; empty if nothing was."""
+        if not self.number:
+            return ""
+        grammar = grammar_of(prior, names, self.inputs)
+        costs = {prior.cost(name) for name in ("input", *prior.units)}
+        largest = grammar.complexity(self.size)
+        what = (
+            f"{_counted(round(largest / min(costs)), 'connection')}"
+            if len(costs) == 1
+            else f"a complexity of {largest:g}"
+        )
+        return (
+            f"all {self.number:,} structures with up to {what} of "
+            f"{_counted(len(self.inputs), 'input')} were tried"
+        )
+
+    @classmethod
+    def read(cls, form: Mapping[str, Any]) -> Coverage:
+        """What was written down as `form`."""
+        return cls(
+            tuple(int(i) for i in form["inputs"]),
+            int(form["size"]),
+            int(form["number"]),
+            int(form["again"]),
+        )
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
+
+
+def _counted(n: int, what: str) -> str:
+    number = NUMBERS[n] if n < len(NUMBERS) else str(n)
+    return f"{number} {what}{'s' if n != 1 else ''}"
+
+
+@functools.lru_cache(maxsize=8)
+def grammar_of(prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...]) -> Grammar:
+    """The grammar over some inputs; the last ones are kept, with all that they have made."""
+    return Grammar(prior, names, inputs)
+
+
+@functools.lru_cache(maxsize=64)
+def _listed(
+    prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int
+) -> tuple[Structure, ...]:
+    return tuple(grammar_of(prior, names, inputs).structures(size))
+
+
+def n_structures(
+    prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int, most: int
+) -> int:
+    """How many structures of a size there are; if more than `most`, some number above it."""
+    # Each level has several times as many as the one before: it need not be made to be too large.
+    below = 0
+    for n in range(1, size):
+        below = max(below, len(_listed(prior, names, inputs, n)))
+        if below > most:
+            return below
+    return len(_listed(prior, names, inputs, size))
+
+
+def pieces(
+    prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int, seed: int
+) -> list[Piece]:
+    """All structures of one size in pieces."""
+    number = len(_listed(prior, names, inputs, size))
+    return [
+        Piece(inputs, size, start, min(start + PIECE, number), seed)
+        for start in range(0, number, PIECE)
+    ]
+
+
+def try_piece(
+    prior: Prior,
+    names: tuple[str, ...],
+    sample: Sample,
+    domain: Array,
+    piece: Piece,
+    effort: Effort = EFFORT,
+    deadline: float = math.inf,
+) -> list[Tried] | None:
+    """Fit all structures of a piece, with and without offsets; the best of them, or None if late.
+
+    Parameters
+    ----------
+    prior, names
+        What the structures are made of.
+    sample : Sample
+        The rows, in random order.
+    domain : array (inputs, points)
+        Where singular units must be defined, too.
+    piece : Piece
+        What to try.
+    effort : Effort
+        How hard each is tried.
+    deadline : float
+        The moment (``time.monotonic()``) after which nothing is begun.
+    """
+    if time.monotonic() > deadline:
+        return None
+    listed = _listed(prior, names, piece.inputs, piece.size)[piece.start : piece.stop]
+    grammar = grammar_of(prior, names, piece.inputs)
+    batch = Batch(grammar, listed)
+    places = np.arange(piece.start, piece.stop, dtype=np.uint64)
+    # Neighbouring seeds give unrelated numbers, as the generator mixes them.
+    seeds = places * np.uint64(1_000_003) + np.uint64(piece.seed * 1009 + piece.size)
+    complexity = grammar.complexity(piece.size)
+    tried: list[Tried] = []
+    for bare in (True, False):
+        fits = batch.fit(sample, domain, seeds, bare, effort)
+        lengths = np.array(
+            [
+                description_length(sample.n_rows, e + LITTLE, int(p), complexity)
+                if e < math.inf
+                else math.inf
+                for e, p in zip(fits.errors.tolist(), fits.n_free.tolist(), strict=True)
+            ]
+        )
+        lengths[np.isnan(lengths)] = math.inf
+        for i in np.argsort(lengths, kind="stable")[:BEST].tolist():
+            if lengths[i] < math.inf:
+                tried.append(Tried(float(lengths[i]), fits.expression(i)))
+        # With many constants on few rows the length is infinite; a smaller error may still lead on.
+    return sorted(tried, key=lambda t: t.length)[:BEST]
+
+
+def refined(
+    tried: Sequence[Tried], prior: Prior, sample: Sample
+) -> Iterator[FittedExpression | None]:
+    """The best fits, on more rows, without the offsets that their rows do not ask for."""
+    for t in tried:
+        if not t.expression.is_allowed(prior):
+            yield None
+            continue
+        state = fitted(t.expression, sample, STEPS, patient=True)
+        yield None if state is None else without_offsets(state, sample, prior)
+
+
+def without_offsets(state: FittedExpression, sample: Sample, prior: Prior) -> FittedExpression:
+    """Drop offsets one by one while that shortens the description of the rows."""
+    length = _length(state, sample, prior)
+    while True:
+        theta = state.expression.constants()
+        biases = _offsets(state.expression)
+        best, shortest = None, length
+        for place in biases:
+            smaller = theta.copy()
+            smaller[place] = 0.0
+            trial = fitted(state.expression.with_constants(smaller).canonical(), sample, STEPS)
+            if trial is None or not trial.expression.is_allowed(prior):
+                continue
+            trial_length = _length(trial, sample, prior)
+            # Of equals the one with fewer constants: gauges may bring one back elsewhere.
+            if trial_length < shortest:
+                best, shortest = trial, trial_length
+        if best is None:
+            return state
+        state, length = best, shortest
+
+
+def _offsets(expression: Expression) -> list[int]:
+    """Places of the offsets that are not zero."""
+    places, at = [], 0
+    free = set(Program.of(expression).free.tolist())
+    for s in expression.sums:
+        if s.bias != 0.0 and at in free:
+            places.append(at)
+        at += 1 + len(s.weights)
+    return places
+
+
+def _length(state: FittedExpression, sample: Sample, prior: Prior) -> float:
+    values = state.expression.constants()[state.program.free]
+    n_constants = int(np.count_nonzero(np.abs(values) != 1.0))
+    return description_length(
+        sample.n_rows, state.error + LITTLE, n_constants, state.expression.complexity(prior)
+    )
