@@ -12,7 +12,7 @@ import functools
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from ieql.prior import Prior
 from ieql.selection import description_length
 from ieql.training.fast.batch import Batch, Effort
 from ieql.training.fast.eliminate import FittedExpression, fitted
-from ieql.training.fast.structures import Grammar, Structure
+from ieql.training.fast.structures import RESOLUTION, Grammar, Structure
 
 __all__ = [
     "Coverage",
@@ -46,6 +46,8 @@ LITTLE = 1e-24
 """A mean squared error, of a target with spread one, that stands for none."""
 BEST = 12
 """Fits of a piece that are handed on."""
+FEW_INPUTS, MANY_CONNECTIONS = 3, 5
+"""With so few inputs and so many connections a search is thorough."""
 REFINED_ROWS = 800
 STEPS = 20
 
@@ -101,6 +103,13 @@ class Coverage:
     size: int = 0
     number: int = 0
     again: int = 0
+    seen: dict[str, int] = field(default_factory=dict)
+    """How often the neighbourhood of an equation was searched, by a mark of its structure."""
+
+    @property
+    def is_thorough(self) -> bool:
+        """Whether so much was covered that drawing at random has little to add."""
+        return len(self.inputs) <= FEW_INPUTS and self.size >= MANY_CONNECTIONS * RESOLUTION
 
     def sentence(self, prior: Prior, names: tuple[str, ...]) -> str:
         """What was covered, as a sentence; empty if nothing was."""
@@ -110,7 +119,7 @@ class Coverage:
         costs = {prior.cost(name) for name in ("input", *prior.units)}
         largest = grammar.complexity(self.size)
         what = (
-            f"{_counted(round(largest / min(costs)), 'connection')}"
+            _counted(int(largest / min(costs) + 1e-9), "connection")
             if len(costs) == 1
             else f"a complexity of {largest:g}"
         )
@@ -127,6 +136,7 @@ class Coverage:
             int(form["size"]),
             int(form["number"]),
             int(form["again"]),
+            {str(key): int(n) for key, n in form.get("seen", {}).items()},
         )
 
 

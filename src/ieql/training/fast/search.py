@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ieql.selection import Candidate
-from ieql.training.archive import Archive
 from ieql.training.fast.batch import CHECKED, FITTING_ROWS
 from ieql.training.fast.complete import (
     EFFORT,
@@ -32,6 +32,7 @@ from ieql.training.fast.complete import (
 from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_island
 from ieql.training.fast.lines import lines
+from ieql.training.fast.neighbourhood import explored, places
 from ieql.training.fast.structures import RESOLUTION
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import EXACT, Task
@@ -50,8 +51,16 @@ LEAST_SHARES = {"path": 0.1, "growth": 0.4, "law": 0.1}
 PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself."""
 PATIENCE_AT_NOISE = 24
-"""The same where the residuals of the best equation look like noise."""
-AT_ONCE, PER_TRAINING, PER_PAIR = 200, 60, 10
+"""The same where the residuals of the best equation look like noise, ..."""
+PATIENCE_IF_COVERED = 8
+"""... and where all structures of some size were tried."""
+RIVALS = 3
+"""Equations whose neighbourhood is searched before the search stops by itself, ..."""
+TWICE = 2
+"""... so many times, from different starts."""
+SHORTER = 1.0
+"""Twice the nats by which a description must be shorter to be progress."""
+AT_ONCE, PER_TRAINING = 1_500, 600
 """A size is tried once it has no more structures than these say for the trainings so far."""
 MOST_STRUCTURES = 15_000
 """Sizes with more structures are not tried."""
@@ -89,12 +98,16 @@ class Progress:
     patient: bool = False
     """Whether someone went on with a search that had ended: noise does not cut it short."""
 
-    @property
-    def patience(self) -> int:
+    length: float = float("inf")
+    """Least length of a description of the data."""
+
+    def patience_with(self, coverage: Coverage) -> int:
         """Number of trainings without progress after which the search may stop by itself."""
-        if self.at_noise and not self.patient:
-            return PATIENCE_AT_NOISE
-        return max(PATIENCE, self.since)
+        if self.patient:
+            return max(PATIENCE, self.since)
+        if coverage.is_thorough:
+            return PATIENCE_IF_COVERED
+        return PATIENCE_AT_NOISE if self.at_noise else max(PATIENCE, self.since)
 
     @property
     def n_trainings(self) -> int:
@@ -123,6 +136,7 @@ class Progress:
             at_noise=bool(form["at_noise"]),
             exact=bool(form["exact"]),
             patient=bool(form.get("patient")),
+            length=float(form["length"]) if form.get("length") is not None else float("inf"),
         )
 
 
@@ -175,18 +189,21 @@ class FastTrainer(Trainer):
         return state
 
     def step(self, state: FastState, budget: Budget) -> None:
-        """Try all structures of the next size, where it is time for them, or run some trainings."""
+        """Try all structures of the next size, or run some trainings; look around when tired."""
         for k in range(len(state.tasks)):
             while (due := _due(state, k)) is not None and time.monotonic() < budget.deadline:
                 if not _cover(state, k, due, budget):
                     return
-                _measure(state.progress[k], state.tasks[k], state.archives[k], (budget.seed, k, 0))
+                _measure(state, k, budget)
         if state.number >= (budget.max_trainings or math.inf):
+            return
+        tired = [k for k in range(len(state.tasks)) if _is_tired(state, k)]
+        if any(_look_around(state, k, budget) for k in tired):
             return
         self._round(state, budget)
 
     def _round(self, state: FastState, budget: Budget) -> None:
-        tasks, deadline = state.tasks, budget.deadline
+        deadline = budget.deadline
         rounds = _plan(state.number, state.progress, budget)
         number = state.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
         known = [archive.shared() for archive in state.archives]
@@ -199,9 +216,9 @@ class FastTrainer(Trainer):
                 break
             if not is_last:
                 budget.tell()
-        for k, task in enumerate(tasks):
-            _measure(state.progress[k], task, state.archives[k], (budget.seed, k, number))
         state.number = number
+        for k in range(len(state.tasks)):
+            _measure(state, k, budget)
 
     def done(self, state: FastState, budget: Budget) -> str:
         """Why the search is over: the limits are reached, or nothing more is to be expected."""
@@ -231,7 +248,7 @@ class FastTrainer(Trainer):
             Coverage.read(target["coverage"]) if "coverage" in target else Coverage(_inputs(task))
             for target, task in zip(form["targets"], tasks, strict=True)
         ]
-        if form.get("reason") in ENDED:
+        if str(form.get("reason")).startswith(ENDED):
             for progress in state.progress:
                 progress.since = progress.n_trainings
                 progress.patient = True
@@ -266,10 +283,7 @@ def _due(state: FastState, k: int) -> _Due | None:
     if progress.exact:
         return None
     n = progress.n_trainings
-    most = min(AT_ONCE + PER_TRAINING * n + PER_PAIR * n * n, MOST_STRUCTURES)
-    if covered.again and covered.again < covered.size:
-        size = covered.again + 1
-        return _Due(size, _count(task, covered, size), True)
+    most = min(AT_ONCE + PER_TRAINING * n, MOST_STRUCTURES)
     size = covered.size + 1
     if size > LARGEST_SIZE * RESOLUTION:
         return None
@@ -300,9 +314,7 @@ def _cover(state: FastState, k: int, due: _Due, budget: Budget) -> bool:
             return False
         best = sorted((t for i in sorted(found) for t in found[i]), key=lambda t: t.length)
         _take(state, k, best[:REFINED])
-    if due.again:
-        covered.again = due.size
-    else:
+    if not due.again:
         covered.size, covered.number = due.size, covered.number + due.number
     return True
 
@@ -317,8 +329,9 @@ def _take(state: FastState, k: int, tried: Sequence[Tried]) -> None:
                 state.add(k, task.candidate(fit.expression, fit.program))
 
 
-def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, ...]) -> None:
-    """Note what a round has brought for one target."""
+def _measure(state: FastState, k: int, budget: Budget) -> None:
+    """Note what a step has brought for one target."""
+    progress, task, archive = state.progress[k], state.tasks[k], state.archives[k]
 
     def score(c: Candidate) -> float:
         return math.log(c.error + 1e-300) + task.price * c.complexity
@@ -327,14 +340,72 @@ def _measure(progress: Progress, task: Task, archive: Archive, seed: tuple[int, 
     if best is None:
         return
     progress.exact = best.rmse_train < EXACT
-    if score(best) < progress.score - 0.01:
-        progress.score = score(best)
+    rivals = archive.rivals
+    length = archive.length(rivals[0]) if rivals else math.inf
+    if score(best) < progress.score - 0.01 or length < progress.length - SHORTER:
+        progress.score = min(progress.score, score(best))
+        progress.length = min(progress.length, length)
         progress.since = progress.n_trainings
         progress.at_noise = False
     elif not progress.at_noise and not _is_worse_outside(best):
         # Only what has stood for a round is worth the test.
+        rng = np.random.default_rng((budget.seed, k, state.number))
         with np.errstate(all="ignore"):
-            progress.at_noise = looks_like_noise(task, best.expression, np.random.default_rng(seed))
+            progress.at_noise = looks_like_noise(task, best.expression, rng)
+
+
+def _is_tired(state: FastState, k: int) -> bool:
+    """Whether a target had no progress for so long that the search may stop by itself."""
+    progress = state.progress[k]
+    return not progress.exact and progress.n_trainings - progress.since >= progress.patience_with(
+        state.coverage[k]
+    )
+
+
+def _unseen(state: FastState, k: int) -> list[Candidate]:
+    """The best equations of a target whose neighbourhood was not searched twice yet."""
+    archive, seen = state.archives[k], state.coverage[k].seen
+    rivals = archive.rivals[:RIVALS]
+    return [c for c in rivals if c.expression.nodes and seen.get(_key(c), 0) < TWICE]
+
+
+def _key(candidate: Candidate) -> str:
+    return f"{zlib.crc32(repr(candidate.expression.skeleton).encode()):08x}"
+
+
+def _look_around(state: FastState, k: int, budget: Budget) -> bool:
+    """Before a search may stop: all structures once more, and what is near the best equations.
+
+    False if nothing is left to be looked at.
+    """
+    covered = state.coverage[k]
+    if covered.again < covered.size:
+        covered.again += 1
+        number = _count(state.tasks[k], covered, covered.again)
+        _cover(state, k, _Due(covered.again, number, True), budget)
+    elif candidates := _unseen(state, k):
+        _explore(state, k, candidates[0], budget)
+    else:
+        return False
+    _measure(state, k, budget)
+    return True
+
+
+def _explore(state: FastState, k: int, candidate: Candidate, budget: Budget) -> None:
+    """Search the neighbourhood of an equation."""
+    task, seen = state.tasks[k], state.coverage[k].seen
+    times = seen.get(_key(candidate), 0)
+    seen[_key(candidate)] = times + 1
+    expression = candidate.expression
+    seed = budget.seed + 7919 * k + 15_485_863 * times
+    jobs = [
+        (i, explored, (task, expression, place, seed, budget.deadline))
+        for i, place in enumerate(places(expression))
+    ]
+    found = dict(in_parallel(jobs, state.n_processes))
+    for i in sorted(found):
+        for other in found[i]:
+            state.add(k, other)
 
 
 def _is_worse_outside(candidate: Candidate) -> bool:
@@ -402,13 +473,27 @@ def _run_round(
 
 def _reason_to_stop(state: FastState, budget: Budget) -> str:
     if time.monotonic() >= budget.deadline:
-        return TIME_IS_UP
+        return _with_coverage(TIME_IS_UP, state)
     if all(p.exact for p in state.progress):
         return IS_EXACT
-    if time.monotonic() < budget.earliest or any(
-        not p.exact and p.n_trainings - p.since < p.patience for p in state.progress
-    ):
+    if time.monotonic() < budget.earliest:
         return ""
-    if all(p.at_noise or p.exact for p in state.progress):
-        return IS_NOISE
-    return NOTHING_BETTER
+    for k, progress in enumerate(state.progress):
+        if progress.exact:
+            continue
+        if not _is_tired(state, k) or _due(state, k) is not None:
+            return ""
+        if state.coverage[k].again < state.coverage[k].size or _unseen(state, k):
+            return ""
+    noise = all(p.at_noise or p.exact for p in state.progress)
+    return _with_coverage(IS_NOISE if noise else NOTHING_BETTER, state)
+
+
+def _with_coverage(reason: str, state: FastState) -> str:
+    """A reason, and what was covered if the targets have that in common."""
+    sentences = {
+        coverage.sentence(task.prior, task.names)
+        for coverage, task in zip(state.coverage, state.tasks, strict=True)
+    }
+    covered = sentences.pop() if len(sentences) == 1 else ""
+    return f"{reason}; {covered}" if covered else reason
