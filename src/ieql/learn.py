@@ -430,4 +430,5 @@ def _finish_one(
         precise=equation.precise,
         proved=equation.proved,
         excess=equation.excess,
+        digits=equation.digits,
     )

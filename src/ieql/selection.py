@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.equations.prices import price_of_constants
 from ieql.errors import IeqlError, nearest, shown
 from ieql.plugins import load_plugins
 
@@ -179,11 +180,7 @@ def description_length(
         if left <= 1.0:
             return math.inf
         return n_rows * math.log(n_rows * mse / left) + 2.0 * digits + choice
-    q = n_constants + 1
-    left = n_rows - q - 1
-    if left <= 0.0:
-        return math.inf
-    return n_rows * math.log(mse) + q * n_rows * math.log(n_rows) / left + choice
+    return n_rows * math.log(mse) + price_of_constants(n_rows, n_constants) + choice
 
 
 def _finite_or_none(value: float) -> float | None:

@@ -32,7 +32,7 @@ __all__ = [
     "warn_of_rounding",
 ]
 
-MIN_ROWS = 10
+MIN_ROWS = 4
 """Fewer rows than this cannot tell an equation from a coincidence."""
 
 # The comma comes last: it may also be a decimal mark or stand in a name, the others hardly do.

@@ -17,7 +17,15 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
 
-__all__ = ["Information", "readable", "shortened", "shortest", "standard_errors", "tied"]
+__all__ = [
+    "Information",
+    "readable",
+    "shortened",
+    "shortest",
+    "standard_errors",
+    "tied",
+    "triangular",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -79,7 +87,7 @@ class Information:
             block = np.vstack([J, sample.y[rows] - value]) * root[rows]
             if not np.all(np.isfinite(block)):
                 return None
-            R = _triangular(np.vstack([R, block.T]))
+            R = triangular(np.vstack([R, block.T]))
         R = np.vstack([R, np.zeros((max(p + 1 - len(R), 0), p + 1))])
         size = np.linalg.norm(R[:, :p], axis=0)
         size = np.where(size > 0.0, size, 1.0)
@@ -88,7 +96,7 @@ class Information:
         # With the ridge below it the factor can always be inverted.
         scaled = np.hstack([R[: p + 1, :p] / size, R[: p + 1, p:]])
         ridge = np.hstack([RIDGE * np.eye(p), np.zeros((p, 1))])
-        regular = _triangular(np.vstack([scaled, ridge]))
+        regular = triangular(np.vstack([scaled, ridge]))
         error = float(R[:, p] @ R[:, p])
         return cls(error, sample.n_rows, free, size, regular[:p, :p], regular[:p, p])
 
@@ -135,7 +143,7 @@ class Information:
         return inverse / self.size[:, None]
 
 
-def _triangular(matrix: Array) -> Array:
+def triangular(matrix: Array) -> Array:
     """R of the QR factorisation."""
     return np.asarray(np.linalg.qr(matrix, mode="r"))
 
@@ -214,7 +222,7 @@ def _rounded(expression: Expression, known: Information, part: float) -> Array:
         moves, *_ = np.linalg.lstsq(M[:, rest], -offset, rcond=None)
         found[rest] += moves
         # ... and the error of the next one given those.
-        R = _triangular(M[:, [*rest[1:], g]])
+        R = triangular(M[:, [*rest[1:], g]])
         error = math.sqrt(known.variance) / max(abs(float(R[-1, -1])), 1e-300)
         rounding = EXACT * abs(float(found[g]))
         tolerance = part * (_half_place(error) if error > rounding else rounding)

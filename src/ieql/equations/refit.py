@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
+from ieql.equations.digits import digit_code
 from ieql.equations.expression import Expression
+from ieql.equations.limits import limits
 from ieql.equations.precision import (
     EXACT,
     Information,
@@ -26,6 +28,7 @@ from ieql.equations.precision import (
     standard_errors,
     tied,
 )
+from ieql.equations.prices import price_of_constants
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -45,6 +48,12 @@ MOST_FITTED = 600
 """More constants than this stay as trained: a step takes the cube of their number."""
 SETTLING = 3
 """Last steps of the fit, by orthogonal factors instead of normal equations."""
+LIMIT_ROWS = 1_000
+"""Rows on which the limits of an equation are tried, ..."""
+LIMIT_STEPS = 15
+"""... with so many steps each, ..."""
+MOST_LIMITS = 40
+"""... if it has no more constants than this."""
 FOLDS = 10
 """Parts in which the rows predict each other."""
 MANY_CONSTANTS = 40
@@ -67,6 +76,8 @@ class FinishedEquation:
     """Whether it is proved to be safe in the whole domain; None if it is not known."""
     excess: float = math.nan
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
+    digits: float = math.nan
+    """Nats that it takes to write down its constants (`ieql.equations.digits`)."""
 
 
 def finish(
@@ -117,8 +128,8 @@ def finish(
             # Who asks for all digits is to be as safe as who does not.
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
-            errors = standard_errors(e, part)
-            return FinishedEquation(e, *errors, precise if same else e, proof.proved, far)
+            errors, digits = standard_errors(e, part), digit_code(precise, part)
+            return FinishedEquation(e, *errors, precise if same else e, proof.proved, far, digits)
     return None
 
 
@@ -137,7 +148,7 @@ def _polished(
         return refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
-    for shorten in (trim, _multiplied_out, _unbent) if cut else ():
+    for shorten in (trim, _multiplied_out, _unbent, _at_its_limit) if cut else ():
         if not is_late():
             e = shorten(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
@@ -255,10 +266,11 @@ def inverse_curvature(A: Array, ridge: float = 1e-12) -> Array:
 
 
 def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
-    """Drop constants, the least missed first, while the data do not object (BIC).
+    """Drop constants, the least missed first, while the data do not object.
 
-    A weight or bias goes if N ln(mse'/mse) < ln N, in the user's coordinates, where true zeros are
-    zeros: an offset that only the scaling had brought in disappears.
+    A weight or bias goes if N ln(mse'/mse) is less than it costs (ln N with many rows, more with
+    few), in the user's coordinates, where true zeros are zeros: an offset that only the scaling had
+    brought in disappears.
     """
     n = max(sample.n_rows, 2.0)
     floor = (EXACT * sample.spread()) ** 2
@@ -268,7 +280,7 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
             return expression
         theta = expression.constants()
         saliency = theta[free] ** 2 / np.maximum(inverse_curvature(A).diagonal(), 1e-300)
-        limit = (error + floor) * n ** (1.0 / n)
+        limit = (error + floor) * _worth(n, len(free), len(free) - 1)
         for k in np.argsort(saliency)[:3]:
             if not error + saliency[k] < limit + (limit - error) * 4.0:
                 return expression
@@ -296,13 +308,12 @@ def _multiplied_out(
 ) -> Expression:
     """Multiply squares and products out where fewer terms are left: (x + y)² - 2xy is x² + y²."""
     n = max(sample.n_rows, 2.0)
-    limit = n ** (1.0 / n)
-    error = _curvature(expression, sample)[0]
+    error, _, free = _curvature(expression, sample)
     for trial in expansions(expression):
         shorter = trim(refit(trial, sample, domain), sample, domain, prior)
         if (
             shorter.complexity(prior) < expression.complexity(prior)
-            and _curvature(shorter, sample)[0] <= limit * error
+            and _curvature(shorter, sample)[0] <= _worth(n, len(free), len(free) - 1) * error
             and shorter.is_allowed(prior)
             and is_safe(shorter, domain)
         ):
@@ -323,6 +334,42 @@ def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior)
         ):
             return _unbent(curve, sample, domain, prior)
     return expression
+
+
+def _at_its_limit(
+    expression: Expression, sample: Sample, domain: Array, prior: Prior
+) -> Expression:
+    """Take simpler equations that this one nearly is (`ieql.equations.limits`), while they pay."""
+    n = max(sample.n_rows, 2.0)
+    floor = (EXACT * sample.spread()) ** 2 + np.finfo(np.float64).tiny
+    few = sample.standing_for_all(LIMIT_ROWS)
+    while len(expression.constants()) <= MOST_LIMITS:
+        error, _, free = _curvature(expression, few)
+        best, shortest = None, n * math.log(error + floor) + price_of_constants(n, len(free))
+        for trial in limits(expression, few.XT.T):
+            shorter = refit(gauge(trial), few, domain, max_steps=LIMIT_STEPS)
+            if not shorter.is_allowed(prior) or not is_safe(shorter, domain):
+                continue
+            if shorter.complexity(prior) > expression.complexity(prior):
+                continue
+            error, _, left = _curvature(shorter, few)
+            if not (len(left) < len(free) and math.isfinite(error)):
+                continue
+            length = n * math.log(error + floor) + price_of_constants(n, len(left))
+            if length < shortest:
+                best, shortest = shorter, length
+        if best is None:
+            return expression
+        expression = refit(best, sample, domain)
+    return expression
+
+
+def _worth(n_rows: float, n_constants: int, fewer: int) -> float:
+    """Factor by which the mean squared error may grow where some constants are saved."""
+    before = price_of_constants(n_rows, n_constants)
+    if math.isinf(before):
+        return math.inf
+    return math.exp((before - price_of_constants(n_rows, fewer)) / n_rows)
 
 
 # --- errors that hold ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate, Front, description_length
+from ieql.training.task import EXACT
 from ieql.units import Unit
 
 __all__ = ["Archive", "knees"]
@@ -31,6 +32,8 @@ FAR = 1.5
 MOST_RIVALS = 40
 ROUNDING = 1e-24
 """Mean squared error, of a target with spread one, that stands for none."""
+SPARE_ROWS = 3
+"""Rows beyond its constants that an equation must explain to be called exact."""
 Cell = tuple[int, frozenset[str]]
 
 
@@ -167,6 +170,16 @@ class Archive:
     def best(self) -> float:
         """Least training error of all members."""
         return min((c.rmse_train for c in self), default=math.inf)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether an equation leaves nothing but rounding, though it has rows to spare.
+
+        With as many constants as rows anything is exact.
+        """
+        return any(
+            c.rmse_train < EXACT and c.n_constants + SPARE_ROWS <= self.n_rows for c in self.front
+        )
 
     def input_chances(self, n_inputs: int, price: float = 0.03) -> NDArray[np.float64]:
         """How often to draw each input: more often if good equations use it.

@@ -25,7 +25,7 @@ from ieql.prior import Prior
 from ieql.selection import description_length
 from ieql.training.fast.batch import Batch, Effort
 from ieql.training.fast.eliminate import FittedExpression, fitted
-from ieql.training.fast.structures import RESOLUTION, Grammar, Structure
+from ieql.training.fast.structures import RESOLUTION, Grammar
 
 __all__ = [
     "Coverage",
@@ -154,31 +154,24 @@ def grammar_of(prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...]) ->
     return Grammar(prior, names, inputs)
 
 
-@functools.lru_cache(maxsize=64)
-def _listed(
-    prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int
-) -> tuple[Structure, ...]:
-    return tuple(grammar_of(prior, names, inputs).structures(size))
-
-
 def n_structures(
     prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int, most: int
 ) -> int:
     """How many structures of a size there are; if more than `most`, some number above it."""
     # Each level has several times as many as the one before: it need not be made to be too large.
-    below = 0
+    grammar, below = grammar_of(prior, names, inputs), 0
     for n in range(1, size):
-        below = max(below, len(_listed(prior, names, inputs, n)))
+        below = max(below, len(grammar.structures(n)))
         if below > most:
             return below
-    return len(_listed(prior, names, inputs, size))
+    return len(grammar.structures(size))
 
 
 def pieces(
     prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int, seed: int
 ) -> list[Piece]:
     """All structures of one size in pieces."""
-    number = len(_listed(prior, names, inputs, size))
+    number = len(grammar_of(prior, names, inputs).structures(size))
     return [
         Piece(inputs, size, start, min(start + PIECE, number), seed)
         for start in range(0, number, PIECE)
@@ -213,9 +206,8 @@ def try_piece(
     """
     if time.monotonic() > deadline:
         return None
-    listed = _listed(prior, names, piece.inputs, piece.size)[piece.start : piece.stop]
     grammar = grammar_of(prior, names, piece.inputs)
-    batch = Batch(grammar, listed)
+    batch = Batch(grammar, grammar.structures(piece.size)[piece.start : piece.stop])
     places = np.arange(piece.start, piece.stop, dtype=np.uint64)
     # Neighbouring seeds give unrelated numbers, as the generator mixes them.
     seeds = places * np.uint64(1_000_003) + np.uint64(piece.seed * 1009 + piece.size)

@@ -28,7 +28,7 @@ from ieql.training.fast.path import (
     random_weights,
     train_dense,
 )
-from ieql.training.task import EXACT, Task
+from ieql.training.task import Task
 
 __all__ = ["KINDS", "FastSettings", "Finds", "Found", "Training", "run_island", "train"]
 
@@ -111,7 +111,7 @@ def run_island(
                 _run_training(task, training, archive, settings, deadline, finds)
             except (ArithmeticError, np.linalg.LinAlgError):
                 continue  # a training that breaks down numerically is dropped; others go on
-            if time.monotonic() > deadline or archive.best() < EXACT:
+            if time.monotonic() > deadline or archive.is_exact:
                 break
     return finds
 

@@ -35,7 +35,7 @@ from ieql.training.fast.lines import lines
 from ieql.training.fast.neighbourhood import explored, places
 from ieql.training.fast.structures import RESOLUTION
 from ieql.training.parallel import STARTING, in_parallel
-from ieql.training.task import EXACT, Task
+from ieql.training.task import Task
 from ieql.training.trainers import INTERRUPTED, Budget, State, Trainer
 
 __all__ = ["FastState", "FastTrainer"]
@@ -212,7 +212,7 @@ class FastTrainer(Trainer):
         state.n_processes = budget.n_jobs if is_worth_it and not _is_small(rounds) else 1
         for part, is_last in _parts(rounds):
             _run_round(state, part, known, self.numbers, deadline)
-            if all(a.best() < EXACT for a in state.archives):
+            if all(a.is_exact for a in state.archives):
                 break
             if not is_last:
                 budget.tell()
@@ -339,7 +339,7 @@ def _measure(state: FastState, k: int, budget: Budget) -> None:
     best = min(archive.front, key=score, default=None)
     if best is None:
         return
-    progress.exact = best.rmse_train < EXACT
+    progress.exact = archive.is_exact
     rivals = archive.rivals
     length = archive.length(rivals[0]) if rivals else math.inf
     if score(best) < progress.score - 0.01 or length < progress.length - SHORTER:

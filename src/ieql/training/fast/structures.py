@@ -78,6 +78,7 @@ class Grammar:
         """Terms by size, and likewise ..."""
         self._sums: list[list[Terms]] = [[()]]
         """... all sums of them."""
+        self._structures: dict[int, tuple[Structure, ...]] = {}
         self._permitted: dict[tuple[int, str, int], bool] = {}
 
     def cost(self, source: str) -> int:
@@ -90,11 +91,15 @@ class Grammar:
 
     # --- what there is -------------------------------------------------------------------------
 
-    def structures(self, size: int) -> Iterator[Structure]:
+    def structures(self, size: int) -> tuple[Structure, ...]:
         """All structures of this size, in a fixed order."""
-        for terms in self.sums(size):
-            if self._fits(terms, "output", 0):
-                yield Structure(terms, size)
+        if size not in self._structures:
+            self._structures[size] = tuple(
+                Structure(terms, size)
+                for terms in self.sums(size)
+                if self._fits(terms, "output", 0)
+            )
+        return self._structures[size]
 
     def sums(self, size: int) -> list[Terms]:
         """All sums of this size, whatever unit they may be an argument of."""
