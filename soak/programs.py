@@ -66,7 +66,9 @@ def write_table(path: Path, **options: Any) -> Path:
 
 def front_of(model: Any) -> str:
     """Everything that the front holds, to the last bit, as text."""
-    return str(model.equations_.to_csv(index=False))
+    from ieql.run.folder import without_formulas
+
+    return str(without_formulas(model.equations_).to_csv(index=False))
 
 
 class Program:

@@ -240,7 +240,8 @@ def test_a_refused_fit_leaves_no_run(tmp_path):
 def test_what_does_well_outside_is_finished_even_if_something_simpler_did_so_by_chance():
     """Refitted on all rows, the simpler one may lose what it had outside; A2 was lost that way."""
     from ieql.learn import _worth_finishing
-    from ieql.selection import Candidate, Front
+    from ieql.selection import Candidate
+    from ieql.training.archive import Archive
 
     def candidate(text, complexity, validation, outside):
         e = Expression.parse(text, ("x",))
@@ -248,12 +249,7 @@ def test_what_does_well_outside_is_finished_even_if_something_simpler_did_so_by_
 
     lucky = candidate("cos(x)", 6, 0.0101, 0.0083)
     true = candidate("exp(x)", 7, 0.01005, 0.0092)
-    assert true in _worth_finishing(Front([lucky, true]))
-    plain = [
-        candidate("cos(x)", 6, 0.0101, float("nan")),
-        candidate("exp(x)", 7, 0.01009, float("nan")),
-    ]
-    assert len(_worth_finishing(Front(plain))) == 1
+    assert true in _worth_finishing(Archive([lucky, true]))
 
 
 # --- numbers one can trust -----------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ieql.equations.expression import Expression
+from ieql.equations.expression import Expression, Sum
 from ieql.errors import IeqlError
 from ieql.selection import (
     CRITERIA,
@@ -42,6 +42,14 @@ def candidate(
 ) -> Candidate:
     """A candidate of which only the numbers matter; `name` stands in for its expression."""
     return Candidate(name, complexity, 3, train, validation, extrapolation)
+
+
+def fitted(complexity: float, error: float, n_constants: int) -> Candidate:
+    """A candidate with so many fitted constants, and the same error everywhere."""
+    weights = tuple(1.5 + k for k in range(n_constants))
+    names = tuple(f"x{k}" for k in range(n_constants))
+    line = Expression(names, (), (Sum(0.0, tuple(range(n_constants)), weights),))
+    return candidate(complexity, error, train=error, name=line)
 
 
 def objectives(front: Front) -> list[tuple[float, float, float]]:
@@ -160,26 +168,44 @@ def test_each_criterion_by_hand() -> None:
 def test_the_description_length_by_hand() -> None:
     """A hundred times the complexity is worth it only if the error falls by enough."""
     n = (900, 100)
-    errors = ((3, 1.0), (5, 0.5), (50, 0.499))
-    simple, better, noise = (candidate(c, e, train=e) for c, e in errors)
-    price = np.log(1000) + 2 * np.log(30)
-    expected = [3 * price, 1000 * np.log(0.25) + 5 * price, 1000 * np.log(0.499**2) + 50 * price]
-    front = [simple, better, noise]
+    front = [fitted(3, 1.0, 2), fitted(5, 0.5, 4), fitted(50, 0.499, 40)]
+    expected = [
+        1000 * np.log(c.rmse_train**2)
+        + (p + 1) * 1000 * np.log(1000) / (1000 - p - 2)
+        + 3.4 * c.complexity
+        for c, p in zip(front, (2, 4, 40), strict=True)
+    ]
     assert scores(front, "MDL", n_rows=n) == pytest.approx(expected)
     assert select(front, "MDL", n_rows=n) == 1
 
 
+def test_the_description_length_counts_the_digits_of_the_constants_where_they_are_known() -> None:
+    cheap, dear = (replace(fitted(3, 0.5, 2), digits=nats) for nats in (4.0, 20.0))
+    expected = 100 * np.log(100 * 0.25 / 98) + 2 * 4.0 + 3.4 * 3
+    assert scores([cheap, dear], "MDL", n_rows=(90, 10)) == pytest.approx([expected, expected + 32])
+    unknown = fitted(3, 0.5, 2)
+    both = scores([cheap, unknown], "MDL", n_rows=(90, 10))
+    assert both[0] == both[1]  # either of all equations or of none
+
+
+def test_with_few_rows_a_constant_must_earn_more() -> None:
+    """Ten constants on twelve rows were selected for their small error."""
+    simple, bent = fitted(2, 1.0, 2), fitted(4, 0.05, 10)
+    assert select([simple, bent], "MDL", n_rows=(12, 0)) == 0
+    assert select([simple, bent], "MDL", n_rows=(60, 0)) == 1
+
+
 def test_the_description_length_takes_the_simplest_of_exact_equations() -> None:
     """Below rounding a smaller error means nothing."""
-    front = [candidate(2, 1e-13, train=1e-13), candidate(9, 1e-16, train=1e-16)]
+    front = [fitted(2, 1e-13, 2), fitted(9, 1e-16, 5)]
     assert select(front, "MDL", mean_error=1.0, n_rows=(900, 100)) == 0
 
 
 def test_an_equation_that_goes_far_beyond_the_measured_values_pays_ten_nats() -> None:
     """Selected only if the data ask for it; what is merely not proved pays nothing."""
     n = (900, 100)
-    calm = candidate(3, 0.5, train=0.5)
-    wild = replace(candidate(3, 0.4975, train=0.4975), proved=True, excess=1e6)
+    calm = fitted(3, 0.5, 2)
+    wild = replace(fitted(3, 0.4975, 2), proved=True, excess=1e6)
     needed = replace(wild, rmse_train=0.49, rmse_validation=0.49)
     still = replace(wild, proved=None, excess=99.0)
     assert select([calm, wild], "MDL", n_rows=n) == 0
@@ -290,13 +316,14 @@ def test_the_error_a_search_goes_by_counts_what_is_known_outside():
 
 def test_an_equation_that_does_not_predict_its_own_rows_is_not_selected():
     """All rows fit the constants; one of two equations owes its small error to single rows."""
-    honest = Candidate(None, 2.0, 2, 1.0, 1.1)
-    bent = Candidate(None, 3.0, 3, 0.6, 8.0)
+    honest = replace(fitted(2.0, 1.0, 2), rmse_validation=1.1)
+    bent = replace(fitted(3.0, 0.6, 3), rmse_validation=8.0)
     assert select([honest, bent], "MDL", n_rows=(40, 0)) == 0
 
 
 def test_the_description_length_selects_something_whatever_the_errors():
-    assert select([candidate(9, math.inf, train=1e300), candidate(3, 1.0, train=1e300)], "MDL") == 1
+    wild = replace(fitted(9, 1e300, 3), rmse_validation=math.inf)
+    assert select([wild, replace(fitted(3, 1e300, 3), rmse_validation=1.0)], "MDL") == 1
 
 
 # The registry ------------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ TOO_FAR = 100.0
 """An equation that goes so many ranges of y away from the measured values is flagged."""
 FAR_COST = 20.0
 """Added to the description length of a flagged equation: ten nats, the evidence of e¹⁰ to 1."""
+UNPREDICTED = 3.0
+"""Where all rows fit the constants, an error of rows predicted by the others that is more than so
+many times the training error counts instead of it: the equation follows single rows."""
 ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
 """The errors of a candidate, by the names of its attributes."""
 ROUNDING = 1e-10
@@ -524,7 +527,10 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
     for c in candidates:
         with np.errstate(over="ignore"):
             train, validation = np.float64(c.rmse_train) ** 2, np.float64(c.rmse_validation) ** 2
-            mse = float((n_train * train + (n_validation * validation if n_validation else 0)) / n)
+            if n_validation:
+                mse = float((n_train * train + n_validation * validation) / n)
+            else:
+                mse = float(max(train, validation / UNPREDICTED**2))
         length = description_length(
             n, mse + floor, c.n_constants, c.complexity, c.digits if known else math.nan
         )

@@ -61,7 +61,7 @@ def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
     X, _ = table()
     y = X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
     first = model(tmp_path, max_trainings=200).fit(X, y)
-    assert first.stop_reason_ == "what is left looks like noise"
+    assert first.stop_reason_.startswith("what is left looks like noise")
     again = model(tmp_path, max_trainings=200).fit(X, y)
     assert again.n_trainings_ > first.n_trainings_
 
@@ -74,7 +74,7 @@ def test_noise_alone_does_not_end_a_run_that_goes_on(tmp_path, monkeypatch):
     X, _ = table()
     y = X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
     first = model(tmp_path, max_trainings=1_000).fit(X, y)
-    assert first.stop_reason_ == "what is left looks like noise"
+    assert first.stop_reason_.startswith("what is left looks like noise")
     again = model(tmp_path, max_trainings=1_000).fit(X, y)
     assert again.n_trainings_ >= first.n_trainings_ + 40
 
@@ -405,7 +405,8 @@ def test_what_was_shown_within_a_round_is_not_lost_by_a_kill(tmp_path, monkeypat
     again = model(tmp_path).fit(X, y).equations_
     for row in shown.itertuples():
         as_simple = again[again["complexity"] <= row.complexity]
-        assert as_simple["rmse_train"].min() <= 1.05 * row.rmse_train
+        # Finished equations have lost the constants that so few rows do not ask for.
+        assert as_simple["rmse_train"].min() <= 1.15 * row.rmse_train
 
 
 def ended(result):

@@ -29,6 +29,8 @@ SOURCES = (
     "equations/user_units.py",
     "equations/kernels.py",
     "training/fast/law_kernel.py",
+    "training/fast/structure_kernel.py",
+    "training/fast/styles.py",
     "training/paper/gates.py",
     "training/paper/steps.py",
 )

@@ -174,7 +174,7 @@ def easily_content(monkeypatch):
 def test_a_least_time_is_kept_whatever_the_search_thinks(easily_content):
     """What was left looked like noise, and nothing could make the search go on."""
     first = run(400, tasks=easily_content)
-    assert first.reason == "what is left looks like noise"
+    assert first.reason.startswith("what is left looks like noise")
     assert first.n_trainings < 40
     more = first.n_trainings + 5
     again = run(more, tasks=easily_content, max_time=60, min_time=50)
@@ -185,7 +185,7 @@ def test_a_least_time_is_over_at_last(easily_content):
     begin = time.monotonic()
     result = run(None, tasks=easily_content, max_time=60, min_time=3)
     assert 3 <= time.monotonic() - begin < 30
-    assert result.reason == "what is left looks like noise"
+    assert result.reason.startswith("what is left looks like noise")
 
 
 def test_a_least_time_ends_with_the_greatest():
