@@ -17,6 +17,7 @@ from ieql import IEQLRegressor
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.run.folder import RunFolder
+from ieql.selection import scores
 from suites import Data, Problem
 
 __all__ = ["Equation", "Fit", "Settings", "fit_ieql", "warm_up"]
@@ -55,8 +56,8 @@ class Equation:
 
     @property
     def inputs_used(self) -> tuple[str, ...]:
-        """Names of the inputs that matter."""
-        return () if self.expression is None else self.expression.inputs_used
+        """Names of the inputs that matter; a question mark if our units cannot express it."""
+        return ("?",) if self.expression is None else self.expression.inputs_used
 
     def rmse(self, X: Array, y: Array) -> float:
         """Error on given rows; infinite where the equation is undefined on one of them."""
@@ -94,8 +95,8 @@ def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit
         if model.interrupted_:
             raise KeyboardInterrupt
         records = RunFolder.open(folder).records()
-    table = model.equations_
-    errors = ["complexity", "rmse_train", "rmse_validation", "rmse_extrapolation"]
+    table = model.equations_.assign(mdl=_description_lengths(model))
+    errors = ["complexity", "rmse_train", "rmse_validation", "rmse_extrapolation", "mdl"]
     front = [
         Equation.parse(row["equation"], problem.names, **{k: float(row[k]) for k in errors})
         for row in table.to_dict("records")
@@ -109,6 +110,17 @@ def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit
     }
     selected = int(np.flatnonzero(table["selected"])[0])
     return Fit(seconds, front, selected, _trail(records, problem.names), notes)
+
+
+def _description_lengths(model: IEQLRegressor) -> Array:
+    """Twice the nats that each equation of the front takes, whatever selected one of them."""
+    fitted = model.fitted_
+    return scores(
+        fitted.fronts[0],
+        "MDL",
+        mean_error=fitted.mean_errors[0]["validation"],
+        n_rows=fitted.n_rows,
+    )
 
 
 def _trail(records: list[dict[str, Any]], names: tuple[str, ...]) -> list[tuple[float, Equation]]:

@@ -19,9 +19,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from fits import Equation, Fit, Settings, fit_ieql
+from fits import Fit, Settings, fit_ieql
+from judging import failed, judge
 from peers import PEERS, missing
-from structure import same_structure
 from suites import SUITES, Data, Problem, spoilt, suite
 from tables import comparison, read_results, summary, table, write_results
 
@@ -31,85 +31,6 @@ Method = Callable[[Problem, Data, int, Settings], Fit]
 PACKAGES = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "joblib", "pyoperon", "gplearn")
 # What must agree for a result file to be continued.
 SAME = ("suite", "time", "jobs", "noise", "outliers", "relevant_max", "family", "max_trainings")
-
-
-# --- judging -----------------------------------------------------------------------------------
-
-
-def judge(problem: Problem, data: Data, fit: Fit) -> dict[str, Any]:
-    """Compare what was found with the truth.
-
-    ``first_success`` is the second at which an equation that meets the suite's criterion was first
-    on the front, before the selection and on the test data, which no method sees; if it came about
-    only when the front was finished, the time of the whole fit.
-    """
-    front = [_judged(problem, data, equation) for equation in fit.front]
-    selected = front[fit.selected]
-    first = next((s for s, e in fit.trail if _succeeds(problem, data, e)), None)
-    held = any(row["success"] for row in front)
-    if first is None and held:
-        first = fit.seconds
-    return {
-        "rmse": selected["rmse_test"],
-        "success": selected["success"],
-        "first_success": first,
-        "seconds": fit.seconds,
-        "equation": selected["equation"],
-        "n_parameters": selected["n_parameters"],
-        "n_parameters_truth": problem.n_parameters,
-        "same_structure": selected["same_structure"],
-        "front_success": held,
-        "front_same_structure": any(row["same_structure"] for row in front),
-        "selected": fit.selected,
-        "noise": data.noise,
-        "spread": data.spread,
-        "truth": problem.formula,
-        "front": front,
-        "notes": fit.notes,
-    }
-
-
-def _test_rmse(data: Data, equation: Equation) -> float:
-    return equation.rmse(data.X_test.to_numpy(), data.y_test.to_numpy())
-
-
-def _succeeds(problem: Problem, data: Data, equation: Equation) -> bool:
-    return problem.succeeds(data, _test_rmse(data, equation), equation.inputs_used)
-
-
-def _judged(problem: Problem, data: Data, equation: Equation) -> dict[str, Any]:
-    rmse = _test_rmse(data, equation)
-    return {
-        "equation": equation.text,
-        "n_parameters": equation.n_parameters,
-        **equation.errors,
-        "rmse_test": rmse,
-        "success": problem.succeeds(data, rmse, equation.inputs_used),
-        "same_structure": equation.expression is not None
-        and same_structure(
-            equation.expression,
-            problem.truth,
-            data.X.to_numpy(),
-            noise=data.noise,
-            n_parameters=problem.n_parameters,
-        ),
-    }
-
-
-def _failed(problem: Problem, error: Exception) -> dict[str, Any]:
-    """The record of a method that broke down: it found nothing."""
-    nothing = dict.fromkeys(("rmse", "first_success", "seconds", "n_parameters"))
-    return nothing | {
-        "success": False,
-        "same_structure": False,
-        "front_success": False,
-        "front_same_structure": False,
-        "equation": "",
-        "n_parameters_truth": problem.n_parameters,
-        "truth": problem.formula,
-        "front": [],
-        "error": f"{type(error).__name__}: {error}",
-    }
 
 
 # --- running -----------------------------------------------------------------------------------
@@ -144,7 +65,7 @@ def run_suite(
         try:
             found = judge(problem, data, methods[method](problem, data, seed, settings))
         except Exception as error:
-            found = _failed(problem, error)
+            found = failed(problem, error)
         run = {"method": method, "problem": problem.name, "seed": seed, **found}
         runs.append(run)
         print(f"[{k}/{len(todo)}] {_line(run)}", flush=True)
@@ -161,13 +82,22 @@ def _line(run: dict[str, Any]) -> str:
     return start + ", ".join(
         [
             f"rmse {rmse}",
-            "found" if run["success"] else "not found",
+            _verdict(run),
             "never on the front" if first is None else f"first at {first:.1f} s",
             f"fit {run['seconds']:.1f} s",
-            f"{run['n_parameters']} parameters (truth {run['n_parameters_truth']})",
+            f"{run['n_constants']} constants (truth {run['n_constants_truth']})",
             "same structure" if run["same_structure"] else "other structure",
+            run["equation"],
         ]
     )
+
+
+def _verdict(run: dict[str, Any]) -> str:
+    if run["success"] is None:
+        return f"test R² {run['r2_test']:.4f}"
+    if not run["success"]:
+        return "not found"
+    return "found" if run["right"] else "found inside, wrong beyond"
 
 
 def _about(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.simplify import simplify
 
-__all__ = ["same_structure"]
+__all__ = ["same_structure", "skeleton"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-2
@@ -68,7 +68,7 @@ def same_structure(
     if agree(_twice_as_wide(X)):
         return True
     rows = X[:N_POINTS] if len(X) >= N_LEAST else np.tile(X, (N_LEAST // len(X) + 1, 1))
-    return agree(rows) and _skeleton(found, X) == _skeleton(truth, X)
+    return agree(rows) and skeleton(found, X) == skeleton(truth, X)
 
 
 def _twice_as_wide(X: Array) -> Array:
@@ -79,7 +79,7 @@ def _twice_as_wide(X: Array) -> Array:
     return points
 
 
-def _skeleton(expression: Expression, X: Array) -> str:
+def skeleton(expression: Expression, X: Array) -> str:
     """The graph without its constants, written so that equal graphs give equal texts."""
     expression = simplify(expression, X[:500])
     texts = list(expression.names)

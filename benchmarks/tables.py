@@ -15,7 +15,8 @@ __all__ = ["comparison", "median", "plain", "read_results", "summary", "table", 
 
 Run = Mapping[str, Any]
 HEADER = (
-    "problem", "median", "min", "max", "found", "first/s", "fit/s", "params", "truth", "same"
+    "problem", "median", "min", "max", "found", "right", "first/s", "fit/s", "params", "truth",
+    "consts", "truth", "same", "new/said",
 )  # fmt: skip
 
 
@@ -81,8 +82,32 @@ def _seconds(value: float) -> str:
     return "-" if not math.isfinite(value) else f"{value:.1f}"
 
 
+def _count(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _known(runs: Iterable[Run], key: str) -> list[Any]:
+    """The values that were recorded: some suites, and older files, do not have them all."""
+    return [r[key] for r in runs if r.get(key) is not None]
+
+
+def _middle(runs: Iterable[Run], key: str) -> float:
+    """Median of the values that were recorded, unlike `median` leaving out the others."""
+    return median(_known(runs, key))
+
+
 def _ratio(runs: Sequence[Run], key: str) -> str:
-    return f"{sum(bool(r[key]) for r in runs)}/{len(runs)}"
+    values = _known(runs, key)
+    return f"{sum(map(bool, values))}/{len(values)}" if values else "-"
+
+
+def _share(runs: Iterable[Run], key: str) -> str:
+    """How many of how many, with the percentage."""
+    values = _known(runs, key)
+    if not values:
+        return "-"
+    n = sum(map(bool, values))
+    return f"{n} of {len(values)} ({100 * n / len(values):.0f} %)"
 
 
 def _row(name: str, runs: Sequence[Run]) -> list[str]:
@@ -93,11 +118,15 @@ def _row(name: str, runs: Sequence[Run]) -> list[str]:
         _number(min(errors)),
         _number(max(errors)),
         _ratio(runs, "success"),
+        _ratio(runs, "right"),
         _seconds(median(r["first_success"] for r in runs)),
         _seconds(median(r["seconds"] for r in runs)),
         _number(median(r["n_parameters"] for r in runs)),
-        str(runs[0]["n_parameters_truth"]),
+        _count(runs[0]["n_parameters_truth"]),
+        _number(median(r.get("n_constants") for r in runs)),
+        _count(runs[0].get("n_constants_truth")),
         _ratio(runs, "same_structure"),
+        _number(_middle(runs, "fresh_ratio")),
     ]
 
 
@@ -119,20 +148,44 @@ def table(runs: Iterable[Run]) -> str:
 
 
 def summary(runs: Sequence[Run]) -> str:
-    """The whole in one line."""
-    groups = _by_problem(runs)
+    """The whole in some lines."""
+    judged = [r for r in runs if r["success"] is not None]
+    groups = _by_problem(judged)
     solved = sum(2 * sum(r["success"] for r in g) > len(g) for g in groups.values())
-    equal = sum(r["same_structure"] for r in runs)
-    missed = sum(r["front_success"] and not r["success"] for r in runs)
-    held = sum(r["front_same_structure"] for r in runs)
-    passed = sum(r["front_same_structure"] and not r["same_structure"] for r in runs)
-    return (
+    equal = sum(r["same_structure"] for r in judged)
+    missed = sum(r["front_success"] and not r["success"] for r in judged)
+    held = sum(r["front_same_structure"] for r in judged)
+    passed = sum(r["front_same_structure"] and not r["same_structure"] for r in judged)
+    first = (
         f"solved at the median {solved} of {len(groups)}; "
-        f"runs succeeded {sum(r['success'] for r in runs)} of {len(runs)}; "
-        f"median time to the first success {_seconds(median(r['first_success'] for r in runs))} s; "
+        f"runs succeeded {sum(r['success'] for r in judged)} of {len(judged)}; median time to the "
+        f"first success {_seconds(median(r['first_success'] for r in judged))} s; "
         f"structure equal in {equal}; the front held the structure in {held} and the selection "
         f"missed it in {passed}; it held a success and the selection missed it in {missed}"
     )
+    lines = [first] if judged else []
+    return "\n  ".join([*lines, *(f"{what}: {value}" for what, value in counts(runs))])
+
+
+def counts(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """What is counted over all runs, each with its name."""
+    rows = [
+        ("right inside and beyond", _share(runs, "right")),
+        ("right inside", _share(runs, "success")),
+        ("right beyond", _share(runs, "success_beyond")),
+        ("constants at most one more than the truth", _share(runs, "few_constants")),
+        (
+            "structure equal",
+            _share((r for r in runs if r["success"] is not None), "same_structure"),
+        ),
+        ("SRBench: symbolic solution", _share(runs, "srbench")),
+        ("error on new rows over the reported one, median", _number(_middle(runs, "fresh_ratio"))),
+        ("selected equations with a wave below half a turn", _share(runs, "short_waves")),
+        ("of them with a rival without one within 5 nats", _share(runs, "short_wave_rival")),
+        ("test R², median", _number(_middle(runs, "r2_test"))),
+        ("median time to the end", f"{_seconds(median(r['seconds'] for r in runs))} s"),
+    ]
+    return [(what, value) for what, value in rows if value != "-"]
 
 
 # --- two results side by side ------------------------------------------------------------------
