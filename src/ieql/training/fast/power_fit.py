@@ -8,6 +8,7 @@ and only p is searched for (variable projection).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ CONVERGED = 1e-9
 LARGEST = 300.0
 """Largest exponent of e: beyond, nothing is finite any more."""
 MOST_DAMPED = 1e6
+FACTORS = (1e-60, 1e60)
+"""Least and largest factor k of a law in scaled coordinates."""
 RIDGE = 1e-10
 """Keeps normal equations of nearly equal columns solvable."""
 
@@ -114,7 +117,8 @@ def fit_powers(
     except np.linalg.LinAlgError:
         return None
     factor = float(coefficients[-1] * np.exp(-shift - p @ middle))
-    if not (np.isfinite(error) and np.isfinite(factor) and np.all(np.isfinite(covariance))):
+    is_sane = FACTORS[0] < abs(factor) < FACTORS[1]
+    if not (is_sane and np.isfinite(error) and np.all(np.isfinite(covariance))):
         return None
     return PowerFit(coefficients[:-1], factor, p, covariance, error)
 
@@ -132,9 +136,21 @@ def log_fit(features: Array, given: Array, y: Array, weight: Array) -> Array:
 
 
 def best_subsets(
-    columns: Array, target: Array, weight: Array, largest: int, keep: int
+    columns: Array, target: Array, weight: Array, needed: NDArray[np.bool_], keep: Sequence[int]
 ) -> list[tuple[int, ...]]:
-    """The subsets of at most `largest` columns that explain most, with an offset: some per size."""
+    """Sets of columns that, with an offset, explain most of a target.
+
+    Parameters
+    ----------
+    columns : array (columns, rows)
+        What there is to choose from.
+    target, weight : arrays (rows,)
+        What is to be explained.
+    needed : bool array (columns,)
+        Columns of which a set has one at least.
+    keep : sequence of int
+        How many sets of one, two, ... columns are kept.
+    """
     root = np.sqrt(weight / weight.sum())
     inside = columns - (columns @ root**2)[:, None]
     size = np.sqrt(np.sum((inside * root) ** 2, axis=1))
@@ -142,11 +158,13 @@ def best_subsets(
     gram = inside @ inside.T
     product = inside @ (root * (target - target @ root**2))
     found: list[tuple[int, ...]] = []
-    for number in range(1, min(largest, len(columns)) + 1):
-        subsets = np.array(list(itertools.combinations(range(len(columns)), number)))
+    for number, kept in enumerate(keep, start=1):
+        subsets = np.array(list(itertools.combinations(range(len(columns)), number)), np.intp)
+        subsets = subsets.reshape(-1, number)
+        subsets = subsets[needed[subsets].any(axis=1)]
         blocks = gram[subsets[:, :, None], subsets[:, None, :]] + RIDGE * np.eye(number)
         right = product[subsets]
         gains = np.sum(right * np.linalg.solve(blocks, right[:, :, None])[:, :, 0], axis=1)
-        best = np.argsort(-gains, kind="stable")[:keep]
+        best = np.argsort(-gains, kind="stable")[:kept]
         found += [tuple(subset) for subset in subsets[best].tolist()]
     return found

@@ -22,7 +22,7 @@ from ieql.equations.program import free_constants
 from ieql.selection import Candidate
 from ieql.training.fast.power_fit import best_subsets, fit_powers, log_fit
 from ieql.training.fast.power_form import Feature, Kind, PowerForm, PowerLaw, Rounding
-from ieql.training.fast.worth import length, worthwhile
+from ieql.training.fast.worth import is_permitted, length, worthwhile
 from ieql.training.task import Task
 from ieql.units import EXP, LOG, SQUARE
 
@@ -42,9 +42,8 @@ EXPONENTS = np.array([-3.0, -2.0, -1.0, -0.5, 0.5, 0.8, 1.3, 1.7, 2.0, 2.5, 3.0,
 """Exponents tried for one input beside a straight line."""
 DECADES = 20.0
 """Ratio of the largest and least value from which on an input is also seen in its logarithm."""
-SUBSETS = 2
-"""Sets of features that are fitted, for each number of features."""
-LARGEST_SUBSET = 3
+SUBSETS = (3, 3, 2)
+"""Sets of one, two and three features that are fitted."""
 BEST = 14
 """Laws that are measured in the end."""
 
@@ -76,6 +75,8 @@ def power_laws(task: Task, deadline: float = math.inf) -> list[Candidate]:
                 if rounded is None:
                     continue
                 expression = rounded.form.expression(task.names, rounded.fit)
+                if not is_permitted(task, expression):
+                    continue
                 known = ranked.get(expression.skeleton)
                 cost = search.length(expression, rounded.fit.error)
                 if known is None or cost < known[0]:
@@ -253,18 +254,15 @@ def _with_exponentials(search: _Search) -> Iterator[PowerLaw]:
     good = y > 0.0
     if np.count_nonzero(good) < LEAST_ROWS:
         return
+    needed = np.array([f.kind is not Kind.LOG for f in features])
     seen: set[tuple[int, ...]] = set()
     for power in (2.0, 0.0):
         weight = search.weight[good] * y[good] ** power
-        found = best_subsets(
-            values[:, good], np.log(y[good]), weight, LARGEST_SUBSET, SUBSETS
-        )
-        for subset in found:
-            chosen = tuple(features[k] for k in subset)
-            if subset in seen or all(f.kind is Kind.LOG for f in chosen):
+        for subset in best_subsets(values[:, good], np.log(y[good]), weight, needed, SUBSETS):
+            if subset in seen:
                 continue
             seen.add(subset)
-            form = PowerForm((), chosen)
+            form = PowerForm((), tuple(features[k] for k in subset))
             law = _best_start(search, form, [0.0])
             if law is not None:
                 yield law
@@ -282,9 +280,8 @@ def _in_logarithms(search: _Search) -> list[Expression]:
     logs = [search.feature(Kind.LOG, i) for i in wide]
     columns = np.vstack([search.values(tuple(logs)), search.XT[search.lines]])
     found = []
-    for subset in best_subsets(columns, search.y, search.weight, LARGEST_SUBSET, SUBSETS):
-        if subset[0] >= len(wide):
-            continue  # no logarithm among them
+    needed = np.arange(len(columns)) < len(wide)
+    for subset in best_subsets(columns, search.y, search.weight, needed, SUBSETS):
         builder = Builder(names)
         w = _linear(search, columns[list(subset)])
         parts = [

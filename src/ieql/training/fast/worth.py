@@ -14,13 +14,19 @@ from ieql.training.fast.complete import without_offsets
 from ieql.training.fast.eliminate import fitted
 from ieql.training.task import Task
 
-__all__ = ["length", "mean_length", "worthwhile"]
+__all__ = ["is_permitted", "length", "mean_length", "worthwhile"]
 
 ROWS = 1_000
 """Rows on which the constants are fitted."""
 STEPS = 20
 LITTLE = 1e-24
 """A mean squared error, of a target with spread one, that stands for none."""
+
+
+def is_permitted(task: Task, expression: Expression) -> bool:
+    """Whether the prior has all units of an expression, and lets them stand where they do."""
+    has_all = expression.unit_counts().keys() <= set(task.prior.units)
+    return has_all and expression.is_allowed(task.prior)
 
 
 def length(task: Task, error: float, n_constants: int, complexity: float) -> float:
@@ -54,7 +60,7 @@ def worthwhile(
         for expression in expressions:
             if time.monotonic() > deadline:
                 break
-            if not expression.is_allowed(task.prior):
+            if not is_permitted(task, expression):
                 continue
             state = fitted(expression, sample, STEPS, patient=True)
             if state is None:
