@@ -40,7 +40,7 @@ def mean_length(task: Task) -> float:
 
 
 def worthwhile(
-    task: Task, expressions: Iterable[Expression], deadline: float = math.inf
+    task: Task, expressions: Iterable[Expression], deadline: float = math.inf, rows: int = ROWS
 ) -> list[Candidate]:
     """Fit expressions, drop the offsets that they do not need, and keep what beats the mean.
 
@@ -52,8 +52,10 @@ def worthwhile(
         With constants near the right ones.
     deadline : float
         The moment (``time.monotonic()``) after which no fit is begun.
+    rows : int
+        Rows on which the constants are fitted.
     """
-    sample = task.train.head(ROWS)
+    sample = task.train.head(rows)
     limit = mean_length(task)
     found: list[Candidate] = []
     with np.errstate(all="ignore"):
