@@ -113,7 +113,9 @@ def fit_powers(
                 damping *= 6.0
                 if damping > MOST_DAMPED:
                     break
-        covariance = np.linalg.inv(curvature) * (error / left) if m else curvature
+        covariance: Array = np.zeros((0, 0))
+        if m:
+            covariance = np.asarray(np.linalg.inv(curvature) * (error / left), np.float64)
     except np.linalg.LinAlgError:
         return None
     factor = float(coefficients[-1] * np.exp(-shift - p @ middle))

@@ -60,7 +60,7 @@ class Feature(NamedTuple):
     def values(self, XT: Array) -> Array:
         """Its values on rows."""
         if self.kind is Kind.LINE:
-            return XT[self.inputs[0]]
+            return np.asarray(XT[self.inputs[0]])
         if self.kind is Kind.INVERSE:
             return np.asarray(1.0 / XT[self.inputs[0]])
         return np.asarray(np.array(self.powers) @ np.log(np.abs(XT[list(self.inputs)])))

@@ -31,7 +31,7 @@ __all__ = ["power_laws"]
 Array = NDArray[np.float64]
 ROWS = 500
 """Rows that the search looks at; the final fits see more."""
-LEAST_ROWS = 5
+LEAST_ROWS = 4
 MOST_INPUTS = 8
 """Of more inputs those are taken that explain most in logarithms."""
 MOST_LINES = 4

@@ -43,7 +43,7 @@ PEAKS = 3
 """Peaks that are followed."""
 TUNED = 4
 """Steps that the frequency of a peak is refined with."""
-SEEN = math.pi
+SEEN = 1.5 * math.pi
 """Radians of each wave that the rows must see in the end: less may be any curve."""
 ROUNDING = 1e-14
 """Part of the variance below which there is nothing left to be explained."""
@@ -248,7 +248,7 @@ class _Search:
 
 
 def _is_seen(expression: Expression, search: _Search) -> bool:
-    """Whether the rows see half a turn of each wave, whatever the fit made of it."""
+    """Whether the rows see most of a turn of each wave, whatever the fit made of it."""
     arguments = expression.arguments(search.XT.T)
     return all(
         float(np.ptp(z)) >= SEEN
