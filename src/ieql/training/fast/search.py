@@ -33,7 +33,9 @@ from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_island
 from ieql.training.fast.lines import lines
 from ieql.training.fast.neighbourhood import explored, places
+from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.structures import RESOLUTION
+from ieql.training.fast.waves import waves
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import Task
 from ieql.training.trainers import INTERRUPTED, Budget, State, Trainer
@@ -100,6 +102,8 @@ class Progress:
 
     length: float = float("inf")
     """Least length of a description of the data."""
+    looked: bool = False
+    """Whether power laws and waves were looked for."""
 
     def patience_with(self, coverage: Coverage) -> int:
         """Number of trainings without progress after which the search may stop by itself."""
@@ -137,6 +141,7 @@ class Progress:
             exact=bool(form["exact"]),
             patient=bool(form.get("patient")),
             length=float(form["length"]) if form.get("length") is not None else float("inf"),
+            looked=bool(form.get("looked")),
         )
 
 
@@ -191,6 +196,8 @@ class FastTrainer(Trainer):
     def step(self, state: FastState, budget: Budget) -> None:
         """Try all structures of the next size, or run some trainings; look around when tired."""
         for k in range(len(state.tasks)):
+            if not state.progress[k].looked:
+                _first_look(state, k, budget)
             while (due := _due(state, k)) is not None and time.monotonic() < budget.deadline:
                 if not _cover(state, k, due, budget):
                     return
@@ -253,6 +260,17 @@ class FastTrainer(Trainer):
                 progress.since = progress.n_trainings
                 progress.patient = True
         return state
+
+
+def _first_look(state: FastState, k: int, budget: Budget) -> None:
+    """What a straight line in logarithms and a periodogram tell, before anything is searched."""
+    task = state.tasks[k]
+    with np.errstate(all="ignore"):
+        for found in (power_laws(task, budget.deadline), waves(task, budget.deadline)):
+            for candidate in found:
+                state.add(k, candidate)
+    state.progress[k].looked = True
+    _measure(state, k, budget)
 
 
 def _inputs(task: Task) -> tuple[int, ...]:
