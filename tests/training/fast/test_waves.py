@@ -131,7 +131,7 @@ def test_no_wave_is_faster_than_the_rows_can_tell() -> None:
     rng = np.random.default_rng(0)
     x = rng.integers(0, 12, 400).astype(float)
     task = task_of(np.sin(2.0 * x) + 0.1 * rng.normal(size=400), x=x)
-    assert all(t < 12 / 4 for c in waves(task) for t in turns(task, c))
+    assert all(t < 12 / 2 for c in waves(task) for t in turns(task, c))
 
 
 def test_curves_are_no_waves() -> None:
