@@ -12,7 +12,7 @@ from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.task import Task
 
-__all__ = ["NAMES", "labelled", "make_task"]
+__all__ = ["NAMES", "labelled", "make_task", "task_of"]
 
 NAMES = ("x", "y")
 
@@ -53,3 +53,18 @@ def make_task(
         domain=centre + reach * half * np.concatenate([corners, points], axis=1),
         **settings,
     )
+
+
+def task_of(y: Any, prior: Any = "plain", noise: float = 0.0, **inputs: Any) -> Task:
+    """A task in scaled coordinates; the noise is a part of the target's spread."""
+    XT = np.array(list(inputs.values()), float)
+    y = np.asarray(y, float)
+    y = y + noise * y.std() * np.random.default_rng(7).normal(size=len(y))
+    XT = XT / Scaling.minmax(XT.T).scale[:, None]
+    y = y / Scaling.zscore(y[:, None]).scale
+    sample = Sample(np.ascontiguousarray(XT), y, np.ones(len(y)))
+    box = Scaling.minmax(XT.T)
+    return Task(
+        names=tuple(inputs), prior=Prior.of(prior), train=sample, validation=sample,
+        centre=box.offset, half=box.scale, mean=float(y.mean()), domain=XT,
+    )  # fmt: skip

@@ -28,7 +28,7 @@ EXACT = 1e-5
 class Kind(Enum):
     """What an exponent is multiplied by inside the exponential."""
 
-    LOG = "log"
+    LOG = "logarithm"
     LINE = "line"
     INVERSE = "inverse"
 

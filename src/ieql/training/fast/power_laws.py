@@ -77,10 +77,11 @@ def power_laws(task: Task, deadline: float = math.inf) -> list[Candidate]:
                 expression = rounded.form.expression(task.names, rounded.fit)
                 if not is_permitted(task, expression):
                     continue
-                known = ranked.get(expression.skeleton)
+                # With and without an offset the skeleton is the same.
+                key = expression.skeleton, tuple(s.bias != 0.0 for s in expression.sums)
                 cost = search.length(expression, rounded.fit.error)
-                if known is None or cost < known[0]:
-                    ranked[expression.skeleton] = cost, expression
+                if key not in ranked or cost < ranked[key][0]:
+                    ranked[key] = cost, expression
         best = sorted(ranked.values(), key=lambda entry: entry[0])[:BEST]
         expressions = [expression for _, expression in best]
         expressions += _in_logarithms(search)
