@@ -492,13 +492,14 @@ def _print_alternatives(model: IEQLRegressor, precise: bool) -> None:
     """Print what else each output's selected equation could be."""
     from ieql.alternatives import alternatives, alternatives_sentence
 
-    any_found = False
-    for k in range(len(model.target_names_)):
+    any_found, first = False, 0
+    for k, front in enumerate(model.fronts_):
         found = alternatives(model.fitted_, output=k)
         typer.echo("\n" + visible(alternatives_sentence(model.fitted_, found, k)))
         any_found |= bool(found)
-        for line in alternatives_table(found, _width(), precise) if found else ():
+        for line in alternatives_table(found, _width(), precise, first) if found else ():
             typer.echo(line)
+        first += len(front)
     if any_found:
         typer.echo(
             "nats: how much longer its description of the rows is (3 nats: the odds are 20 to 1 "

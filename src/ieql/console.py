@@ -74,7 +74,7 @@ def front_table(
 
 
 def alternatives_table(
-    found: Sequence[Alternative], width: int | None, precise: bool = False
+    found: Sequence[Alternative], width: int | None, precise: bool = False, first: int = 0
 ) -> list[str]:
     """Return structures that the rows do not tell from the selected one as the lines of a table.
 
@@ -86,9 +86,11 @@ def alternatives_table(
         Lines are cut to so many columns of the terminal.
     precise : bool
         Show the equations with all digits of their constants.
+    first : int
+        Index of the first equation of the output's front among those of all outputs.
     """
     columns = {
-        "index": ["" if a.index is None else str(a.index) for a in found],
+        "index": ["" if a.index is None else str(first + a.index) for a in found],
         "nats": [f"{a.nats:+.1f}" for a in found],
         "largest difference": [f"{a.largest_difference:.3g}" for a in found],
         "where": [a.where_text() for a in found],

@@ -21,11 +21,12 @@ def alternatives_part(findings: Findings, output: int) -> dict[str, Any] | None:
         return None
     return {
         "sentence": alternatives_sentence(findings.model, found, output),
+        "any_on_front": any(a.index is not None for a in found),
         "rows": [
             {
                 "index": a.index,
                 "key": None if a.index is None else f"{output}-{a.index}",
-                "typeset": Markup(typeset(a.candidate.expression, None, width=52)),
+                "typeset": Markup(typeset(a.candidate.expression, None, width=64)),
                 "nats": f"{a.nats:+.1f}".replace("-", "−"),
                 "largest_difference": number(a.largest_difference, 3),
                 "where": a.where_text(),
