@@ -136,8 +136,8 @@ def alternatives_sentence(model: FittedModel, found: Sequence[Alternative], outp
     lead = float(nats[model.selected[output]] - np.nanmin(nats))
     if lead > AS_GOOD:
         return (
-            f"The selected equation{of} is not the best description of the rows: another one, on "
-            f"the front, is shorter by {lead:.0f} nats."
+            f"The selected equation{of} is not the best description of the rows: another one is "
+            f"shorter by {lead:.0f} nats."
         )
     begin = f"Of {model.targets[output]}, no" if of else "No"
     return (
