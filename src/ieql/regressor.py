@@ -64,7 +64,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
     interrupted_ : bool
         Whether Ctrl-C ended the fit early.
     stop_reason_ : str
-        Why the search ended.
+        Why the search ended and, after a semicolon, which structures were all tried.
     finished_ : bool
         Whether the equations were finished; False in the model of a run that was cut short or is
         still running, whose equations passed fewer checks and have constants with all digits.
@@ -389,7 +389,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     @property
     def stop_reason_(self) -> str:
-        """Why the search ended."""
+        """Why the search ended and, after a semicolon, which structures were all tried."""
         return self._fitted().stop_reason
 
     @property
@@ -447,17 +447,12 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         Returns
         -------
         DataFrame
-            The best description first, with the columns
-
-            - ``equation``, as text;
-            - ``nats``: how much longer its description is, below zero if it is shorter;
-            - ``largest_difference``: the largest difference of the two in the domain, in the unit
-              of y (infinite if only one of them has a value there);
-            - ``where``: the point of the domain where they differ most, from input to value;
-            - ``rows_needed``: how many more rows like those of the fit would decide by 10 nats,
-              about (infinite if the two do not differ there).
-
-            With several outputs the column ``output`` stands before these.
+            The best description first: the ``equation`` as text; ``nats``, how much longer its
+            description is (below zero if it is shorter); ``largest_difference`` from the other one
+            in the domain, in the unit of y (infinite where only one of them has a value);
+            ``where`` that is, from input to value; and ``rows_needed``, how many more rows like
+            those of the fit would decide by 10 nats, about (infinite if the two do not differ
+            there). With several outputs the column ``output`` comes first.
         """
         import pandas as pd
 
