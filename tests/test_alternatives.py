@@ -142,7 +142,7 @@ def test_rows_needed_follow_from_the_noise_and_the_difference():
     needed = 20 * selected.rmse_train**2 / 0.05**2  # about 80
     found = fitted.alternatives()["rows_needed"][0]
     assert needed <= found <= 1.03 * needed + 1
-    assert found == int(found)
+    assert isinstance(found, np.integer)
 
 
 def test_the_rows_of_the_fit_decide_not_the_domain():

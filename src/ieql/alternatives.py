@@ -37,6 +37,8 @@ ROUNDING = 1e-9
 """The same as a part of their values."""
 ROWS = 2_000
 """Rows, at most, over which the mean difference of two equations is taken."""
+TOO_MANY_ROWS = 1e12
+"""Nobody measures so many rows: more do not count as a number."""
 N_POINTS, N_CORNERS = 2_000, 256
 """Points of the domain at which equations are compared: drawn, and corners."""
 N_STARTS, N_STEPS = 4, 30
@@ -392,12 +394,12 @@ def _rows_needed(model: FittedModel, output: int, a: int, b: int) -> float:
 
 
 def _rounded_up(number: float) -> float:
-    """To two digits, at least 1.
+    """To two digits, at least 1; infinite if there are too many to count.
 
     >>> _rounded_up(0.2), _rounded_up(17.3), _rounded_up(1234.0)
     (1.0, 18.0, 1300.0)
     """
-    if not math.isfinite(number):
+    if not number < TOO_MANY_ROWS:
         return math.inf
     unit = 10.0 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return max(1.0, math.ceil(number / unit - 1e-9) * unit)

@@ -473,7 +473,10 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             {
                 "output": model.targets[k],
                 "equation": found.candidate.expression.text(),
-                **{name: getattr(found, name) for name in names[1:]},
+                "nats": found.nats,
+                "largest_difference": found.largest_difference,
+                "where": found.where,
+                "rows_needed": int(found.rows_needed) if found.rows_needed < np.inf else np.inf,
             }
             for k, row in asked
             for found in alternatives(model, row, k)
