@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,9 @@ from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.regressor import IEQLRegressor
 from ieql.report.evidence import Evidence
-from ieql.selection import Candidate
+from ieql.selection import DEFAULT, Candidate, scores
 
-__all__ = ["CIRCUMSTANCES", "changed", "evidence", "model", "with_outliers"]
+__all__ = ["CIRCUMSTANCES", "changed", "evidence", "model", "with_outliers", "with_rivals_at"]
 
 CIRCUMSTANCES = {
     "sha256": "ab" * 32,
@@ -106,6 +107,30 @@ def with_outliers(m: IEQLRegressor, *rows_per_output: Sequence[int], by: float =
         y[list(rows), k] += by
     m.evidence_ = m.evidence_.with_outliers(X, y, rows_per_output)
     return changed(m, outliers=tuple(map(tuple, rows_per_output)))
+
+
+def with_rivals_at(m: IEQLRegressor, *rivals_per_output: Mapping[str, float]) -> IEQLRegressor:
+    """The model with these rivals, whose descriptions are longer by so many nats.
+
+    Their errors are made up for that.
+    """
+    fitted = m.fitted_
+    found = []
+    for k, rivals in enumerate(rivals_per_output):
+        own = fitted.candidate(None, k)
+        made = []
+        for text, nats in rivals.items():
+            e = Expression.parse(text, fitted.names)
+            c = replace(own, expression=e, complexity=e.complexity(fitted.prior), precise=None)
+            error, n_rows = fitted.mean_errors[k]["validation"], fitted.n_rows
+            ours, its = scores([own, c], DEFAULT, mean_error=error, n_rows=n_rows)
+            # N ln(mse) is what the errors cost; twice the nats are what the criterion gives.
+            factor = math.exp((2.0 * nats - (its - ours)) / (2.0 * sum(n_rows)))
+            errors = {"rmse_train": factor * own.rmse_train}
+            errors["rmse_validation"] = factor * own.rmse_validation
+            made.append(replace(c, **errors))
+        found.append(tuple(made))
+    return changed(m, rivals=tuple(found))
 
 
 def _candidate(

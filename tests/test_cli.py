@@ -14,7 +14,7 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
-from fitted import evidence
+from fitted import evidence, model, with_rivals_at
 from ieql.cli import app, column_names, default_folder, read_domain
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
@@ -247,6 +247,10 @@ def test_fit_says_where_the_report_is(stand_in):
             "nothing better was found for a long time (--at-least SECONDS searches longer)",
         ),
         ("the time is up", "the time is up (`ieql resume run` continues it)"),
+        (
+            "the time is up; all 6 structures were tried",
+            "the time is up (`ieql resume run` continues it). All 6 structures were tried",
+        ),
         ("the equations are exact", "the equations are exact"),
         ("it was interrupted", "it was interrupted"),
         ("all 9 trainings are done", "all 9 trainings are done (--trainings N allows more)"),
@@ -389,6 +393,31 @@ def test_show(run):
     assert "training error  validation error  equation\n" in result.stdout
     assert "\nValidation error: on held-out rows" in result.stdout
     assert result.stderr == ""
+
+
+def test_show_says_why_the_search_ended_and_what_it_tried(run, stand_in):
+    stand_in.stop_reason_ = "the time is up; all 6 structures with up to two connections were tried"
+    shown = ieql("show", run).stdout
+    assert "\nThe search ended because the time is up.\nAll 6 structures with up to " in shown
+    stand_in.stop_reason_ = ""  # it still runs
+    assert "ended" not in ieql("show", run).stdout
+
+
+def test_show_says_what_else_it_could_be(tmp_path):
+    m = model(
+        ("4", "3*x + 1"), ("2", "5", "x*z"), ("x",), targets=("y", "w\x1b", "v"), prior="plain"
+    )
+    with_rivals_at(m, {"3*exp(x) - 4": 1.0}, {"x + z": 2.0}, {"x**2": 9.0})
+    RunFolder.create(tmp_path, {}, "abc").write_model(m.fitted_.to_json())
+    plain = ieql("show", tmp_path).stdout
+    shown = ieql("show", tmp_path, "--alternatives").stdout.removeprefix(plain)
+    first, second, third = shown.strip().split("\n\n")
+    assert first.startswith("The rows cannot tell these from the selected equation of y: ")
+    assert first.split("\n")[2].endswith("3*exp(x) - 4")
+    assert "the selected equation of w<U+001B>: " in second
+    assert third.startswith("Of v, no other structure that was tried describes the rows as well")
+    assert "\nnats: how much longer" in third
+    assert "nats:" not in first
 
 
 def test_show_says_what_is_doubtful(run, stand_in):

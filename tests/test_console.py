@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from ieql.console import front_table, unfinished_text
+from ieql.alternatives import Alternative
+from ieql.console import alternatives_table, front_table, unfinished_text
 from ieql.equations.expression import Expression
+from ieql.selection import Candidate
 
 FRONT = pd.DataFrame(
     {
@@ -95,3 +97,20 @@ def test_front_table_shows_outputs_and_extrapolation_where_there_are_any():
     assert "output" in header
     assert "extrapolation error" in header
     assert first.split() == ["0", "0", "0", "1", "3", "3.123", "a", "1.5", "4.25"]
+
+
+def test_alternatives_are_a_table_with_the_equation_last():
+    rival, other = (
+        Candidate(e, 2.0, 2, 0.1, 0.1, precise=p)
+        for e, p in zip(ROWS, equations("4.2512", "3*speed"), strict=True)
+    )
+    found = [
+        Alternative(rival, None, 0.123, 12.3456, {"speed": 3.0, "air temp": 400.0}, 1300.0),
+        Alternative(other, 1, -2.0, np.inf, {"speed": 0.5}, np.inf),
+    ]
+    header, first, second = alternatives_table(found, None, first=5)
+    assert header.split("  ")[-1] == "equation"
+    assert " ".join(first.split()) == "+0.1 12.3 speed = 3, air temp = 400 1,300 4.25"
+    assert second.split()[:4] == ["6", "-2.0", "inf", "speed"]  # by its index among all outputs
+    assert alternatives_table(found, None, precise=True)[1].endswith(" 4.2512")
+    assert {cell_len(line) for line in alternatives_table(found, 50)} == {50}

@@ -346,3 +346,18 @@ def test_a_short_time_gives_the_best_of_some_rows():
     model = IEQLRegressor(max_time=4, max_trainings=1, n_jobs=1, random_state=0).fit(X, y)
     assert sum(model.fitted_.n_rows) == 400_000
     assert relative_error(model, lambda X: 2 * X[:, 0], X[:1000]) < 0.1
+
+
+def test_what_the_rows_cannot_tell_apart_is_kept_with_the_model(tmp_path):
+    """Fourteen noisy points of a saturation: many curves run through them."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"dose": np.linspace(0.5, 8, 14)})
+    y = 10 * X["dose"] / (X["dose"] + 2) + 0.35 * rng.normal(size=14)
+    model = learned(X, y, trainings=4, run_dir=tmp_path)
+    found = model.alternatives()
+    assert len(found) > 2
+    assert not set(found["equation"]) & {model.expression().text()}
+    assert found["nats"].abs().max() <= 5
+    assert np.isfinite(found["rows_needed"]).all()
+    loaded = IEQLRegressor.load(RunFolder.open(tmp_path).model_path())
+    pd.testing.assert_frame_equal(loaded.alternatives(), found)

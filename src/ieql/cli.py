@@ -21,7 +21,7 @@ import typer
 
 from ieql import __version__
 from ieql.cli_options import FitCommand, fit_options
-from ieql.console import front_table, visible
+from ieql.console import alternatives_table, front_table, visible
 from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
@@ -231,12 +231,31 @@ def resume(run: RunArgument, **chosen: Any) -> None:
     _conclude(model, run, "resume")
 
 
-@app.command(epilog=_examples("ieql show runs/torque"))
+@app.command(epilog=_examples("ieql show runs/torque", "ieql show runs/torque --alternatives"))
 @_plain_speech()
-def show(run: RunArgument, precise: Precise = False) -> None:
+def show(
+    run: RunArgument,
+    precise: Precise = False,
+    alternatives: Annotated[
+        bool,
+        typer.Option(
+            "--alternatives",
+            help="Print the structures that the rows cannot tell from the selected one, too.",
+        ),
+    ] = False,
+) -> None:
     """Print the front of a run as a table, and the selected equation."""
     model = _load(run)
     _print_front(model, precise)
+    from ieql.doubts import ending
+
+    reason, covered = ending(model.stop_reason_)
+    if reason:
+        typer.echo(visible(f"The search ended because {reason}."))
+    if covered:
+        typer.echo(visible(covered))
+    if alternatives:
+        _print_alternatives(model, precise)
     for _, sentence in model.fitted_.doubts():  # a fit says them as warnings
         typer.echo(f"Warning: {visible(sentence)}", err=True)
 
@@ -447,8 +466,7 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     front = model.equations_
     equations = [c.equation(precise) for part in model.fronts_ for c in part]
     # Cut to the terminal's width, but whole where the output goes to a file or a pipe.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    header, *rows = front_table(front, equations, width)
+    header, *rows = front_table(front, equations, _width())
     typer.echo(header)
     for row, selected in zip(rows, front["selected"], strict=True):
         typer.echo(typer.style(row, bold=True) if selected else row)
@@ -470,9 +488,36 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
         typer.echo(visible(sentence))
 
 
+def _print_alternatives(model: IEQLRegressor, precise: bool) -> None:
+    """Print what else each output's selected equation could be."""
+    from ieql.alternatives import alternatives, alternatives_sentence
+
+    any_found, first = False, 0
+    for k, front in enumerate(model.fronts_):
+        found = alternatives(model.fitted_, output=k)
+        typer.echo("\n" + visible(alternatives_sentence(model.fitted_, found, k)))
+        any_found |= bool(found)
+        for line in alternatives_table(found, _width(), precise, first) if found else ():
+            typer.echo(line)
+        first += len(front)
+    if any_found:
+        typer.echo(
+            "nats: how much longer its description of the rows is (3 nats: the odds are 20 to 1 "
+            "for the selected one). largest difference: from the selected one, in the domain. rows "
+            "needed: how many more rows like these would decide, about."
+        )
+
+
+def _width() -> int | None:
+    """The terminal's width, or None where the output goes to a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def _why_stopped(model: IEQLRegressor, run: str, command: str) -> str:
-    """One line: why the search ended, and what would have made it go on."""
-    reason = model.stop_reason_
+    """Why the search ended, and what would have made it go on; what it tried completely."""
+    from ieql.doubts import ending
+
+    reason, covered = ending(model.stop_reason_)
     hint = ""
     if reason == "the time is up" or re.match(r"\d+ of ", reason):
         hint = (
@@ -485,7 +530,8 @@ def _why_stopped(model: IEQLRegressor, run: str, command: str) -> str:
     elif command != "demo" and re.match("what is left|nothing better|all", reason):
         hint = "--at-least SECONDS searches longer"
     after = f"{model._seconds:.{0 if model._seconds >= 9.95 else 1}f} s"
-    return f"Stopped after {after}: {reason}{f' ({hint})' if hint else ''}."
+    stopped = f"Stopped after {after}: {reason}{f' ({hint})' if hint else ''}."
+    return f"{stopped} {covered}" if covered else stopped
 
 
 def _conclude(model: IEQLRegressor, folder: Path, command: str) -> None:

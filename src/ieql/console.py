@@ -1,4 +1,4 @@
-"""Equations as a terminal shows them: the front as a table."""
+"""Equations as a terminal shows them: the front as a table, and what else it could be."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ieql.alternatives import Alternative
     from ieql.equations.expression import Expression
 
-__all__ = ["front_table", "unfinished_text", "visible"]
+__all__ = ["alternatives_table", "front_table", "unfinished_text", "visible"]
 
 # Control characters, line ends, marks that turn the direction of writing, and halves of characters
 # (bytes of a file's name that are no text), which no terminal takes.
@@ -66,13 +67,50 @@ def front_table(
         equations = shorter
     columns = _columns(front)
     lines = _lines(columns, [heading, *equations])
-    if width is None:
-        return lines
-    from rich.cells import cell_len, set_cell_size  # takes some milliseconds
-
-    if max(map(cell_len, lines)) > width:
+    if width is not None and _is_wider(lines, width):
         del columns["weights"], columns["constants"]
         lines = _lines(columns, [heading, *equations])
+    return _cut(lines, width)
+
+
+def alternatives_table(
+    found: Sequence[Alternative], width: int | None, precise: bool = False, first: int = 0
+) -> list[str]:
+    """Return structures that the rows do not tell from the selected one as the lines of a table.
+
+    Parameters
+    ----------
+    found : sequence of Alternative
+        As `ieql.alternatives.alternatives` gives them.
+    width : int or None
+        Lines are cut to so many columns of the terminal.
+    precise : bool
+        Show the equations with all digits of their constants.
+    first : int
+        Index of the first equation of the output's front among those of all outputs.
+    """
+    columns = {
+        "index": ["" if a.index is None else str(first + a.index) for a in found],
+        "nats": [f"{a.nats:+.1f}" for a in found],
+        "largest difference": [f"{a.largest_difference:.3g}" for a in found],
+        "where": [a.where_text() for a in found],
+        "rows needed": [f"{a.rows_needed:,.0f}" for a in found],
+    }
+    equations = [a.candidate.equation(precise).text() for a in found]
+    return _cut(_lines(columns, ["equation", *equations]), width)
+
+
+def _is_wider(lines: Sequence[str], width: int) -> bool:
+    from rich.cells import cell_len  # takes some milliseconds
+
+    return max(map(cell_len, lines)) > width
+
+
+def _cut(lines: Sequence[str], width: int | None) -> list[str]:
+    if width is None:
+        return [*lines]
+    from rich.cells import cell_len, set_cell_size
+
     return [
         line if cell_len(line) <= width else set_cell_size(line, width - 3) + "..."
         for line in lines

@@ -13,6 +13,7 @@ __all__ = [
     "VALIDATIONS",
     "caution",
     "disagreement_sentence",
+    "ending",
     "outlier_sentence",
     "safety_facts",
     "validation_sentence",
@@ -27,6 +28,8 @@ VALIDATIONS = {
     "structure.",
 }
 """Where the validation error of a fit comes from, and what that means."""
+AND_COVERED = "; "
+"""Stands in the reason why a search ended before what it tried completely, if there is such."""
 LISTED = 10
 """Rows that a sentence names; the report lists more."""
 PROVED = "Proved safe in the whole domain"
@@ -37,6 +40,16 @@ CHANCE = 1e-4
 
 FAR_ABOVE = 2.5
 """How many times the training error a cross-fitted one must be to be worth a sentence."""
+
+
+def ending(stop_reason: str) -> tuple[str, str]:
+    """Why a search ended, and a sentence on what it tried completely, which may be empty.
+
+    >>> ending("the time is up; all 6 structures with up to two connections were tried")
+    ('the time is up', 'All 6 structures with up to two connections were tried.')
+    """
+    reason, _, covered = stop_reason.partition(AND_COVERED)
+    return reason, f"{covered[:1].upper()}{covered[1:]}." if covered else ""
 
 
 def validation_sentence(validation: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.alternatives import with_rivals
 from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT
@@ -147,18 +148,21 @@ def learn(
     )
     if state.interrupted and observers:
         tell(state)  # what came in since the last round
-    fronts = _finish_all(options, targets, state, start, range(len(targets)))
+    finished = _finish_all(options, targets, state, start, range(len(targets)))
+    fronts = {k: _front_of(finished[k], t) for k, t in enumerate(targets)}
     if options.loss == "auto" and not state.interrupted:
         try:
             again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
             changed = [k for k, t in enumerate(again) if t is not targets[k]]
-            fronts |= _finish_all(options, again, state, start, changed)
+            finished |= _finish_all(options, again, state, start, changed)
+            fronts |= {k: _front_of(finished[k], again[k]) for k in changed}
             targets = again
         except KeyboardInterrupt:
             state.interrupted = True
     for k, known in enumerate(earlier.fronts):
         fronts[k] = _with_earlier(fronts[k], known, targets[k])
-    last = view.finished([fronts[k] for k in range(len(targets))], targets, state)
+    places = range(len(targets))
+    last = view.finished([fronts[k] for k in places], [finished[k] for k in places], targets, state)
     for observer in observers:
         observer.on_round(last)
     return last
@@ -207,11 +211,16 @@ class _View:
         return self._snapshot(model, found, state.to_form)
 
     def finished(
-        self, fronts: Sequence[list[Candidate]], targets: Sequence[Target], state: State
+        self,
+        fronts: Sequence[list[Candidate]],
+        finished: Sequence[Sequence[Candidate]],
+        targets: Sequence[Target],
+        state: State,
     ) -> Snapshot:
         """What was found in the end; outliers may be others than during the search."""
         outliers = self._outliers(targets)
         model = self._model(fronts, targets, state, targets[0].n_rows, outliers, finished=True)
+        model = with_rivals(model, finished, [t.fitting for t in targets])
         last = self._snapshot(model, model.fronts, None)
         if not any(outliers):
             return last
@@ -304,7 +313,7 @@ def _finish_all(
     start: float,
     which: Sequence[int],
 ) -> dict[int, list[Candidate]]:
-    """Bring fronts to the user's coordinates, in parallel, and sort out what they dominate."""
+    """Bring what is worth it to the user's coordinates, in parallel."""
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + 0.96 * (options.max_time or float("inf"))
     jobs = [
@@ -324,11 +333,10 @@ def _finish_all(
         for key, function, args in jobs:
             if key not in finished:
                 finished[key] = function(*args[:-1], 0.0)
-    fronts = {}
-    for k in which:
-        kept = [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
-        fronts[k] = _front_of(kept, targets[k])
-    return fronts
+    return {
+        k: [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
+        for k in which
+    }
 
 
 def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:

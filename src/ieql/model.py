@@ -40,6 +40,8 @@ from ieql.selection import Candidate, find_criterion, select
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ieql.units import Unit
+
 __all__ = ["FittedModel", "read_model", "versions"]
 
 Array = NDArray[np.float64]
@@ -96,6 +98,13 @@ class FittedModel:
         Whether the equations were finished; not if the run was cut short or still continues.
     unit_counts : tuple of mappings
         Per output how often each unit occurs in all candidates; empty in older files.
+    rivals : tuple of tuples of Candidate
+        Per output finished equations that are not on the front but describe the data nearly as
+        well as the selected one, the best first; empty in older files.
+    differences : tuple of tuples of tuples of float
+        Per output the root mean squared differences of equations over the rows of the fit: for each
+        equation of the front, and then for each rival, those to the ones before it; empty in older
+        files.
     is_named : bool
         Whether the user's table had names.
     one_output : bool
@@ -123,6 +132,8 @@ class FittedModel:
     interrupted: bool
     finished: bool = True
     unit_counts: tuple[Mapping[str, int], ...] = ()
+    rivals: tuple[tuple[Candidate, ...], ...] = ()
+    differences: tuple[tuple[tuple[float, ...], ...], ...] = ()
     is_named: bool = False
     one_output: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -298,6 +309,11 @@ class FittedModel:
             "unit_counts": [dict(counts) for counts in self.unit_counts],
             "versions": dict(self.versions),
             "fronts": [[c.to_form() for c in front] for front in self.fronts],
+            "rivals": [[c.to_form() for c in rivals] for rivals in self.rivals],
+            "differences": [
+                [[d if math.isfinite(d) else None for d in row] for row in rows]
+                for rows in self.differences
+            ],
         }
 
     def to_json(self) -> str:
@@ -415,8 +431,11 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
         options=from_stored(form["parameters"], prior, declared or None),
         names=tuple(str(n) for n in form["features"]),
         targets=targets,
-        fronts=tuple(
-            tuple(Candidate.from_form(c, custom) for c in front) for front in form["fronts"]
+        fronts=_read_candidates(form["fronts"], custom),
+        rivals=_read_candidates(form.get("rivals", []), custom),
+        differences=tuple(
+            tuple(tuple(math.inf if d is None else float(d) for d in row) for row in rows)
+            for rows in form.get("differences", [])
         ),
         selected=tuple(int(k) for k in form["selected"]),
         criterion=str(form["criterion"]),
@@ -441,6 +460,12 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
         one_output=bool(form["one_output"]),
         versions={str(k): str(v) for k, v in form.get("versions", {}).items()},
     )
+
+
+def _read_candidates(
+    form: Sequence[Sequence[Mapping[str, Any]]], custom: Mapping[str, Unit]
+) -> tuple[tuple[Candidate, ...], ...]:
+    return tuple(tuple(Candidate.from_form(c, custom) for c in listed) for listed in form)
 
 
 def _read_outliers(
@@ -473,8 +498,12 @@ def _check(model: FittedModel) -> None:
         model.largest_complexities,
         model.outliers,
     )
-    if n == 0 or any(len(part) != n for part in parts) or len(model.unit_counts) not in (0, n):
+    if n == 0 or any(len(part) != n for part in parts):
         raise IeqlError("its parts do not belong together.")
+    # What older files do not have.
+    if any(len(part) not in (0, n) for part in (model.unit_counts, model.rivals)):
+        raise IeqlError("its parts do not belong together.")
+    _check_differences(model)
     if tuple(model.domain) != model.names:
         raise IeqlError("its domain does not fit the inputs.")
     find_criterion(model.criterion)  # if need be from a plugin
@@ -486,7 +515,7 @@ def _check(model: FittedModel) -> None:
         raise IeqlError(f"the name of a target is longer than {MAX_NAME} characters.")
     if any(HALVES.search(name) for name in (*model.names, *model.targets)):
         raise IeqlError("a name holds half a character (a lone surrogate).")
-    candidates = [c for front in model.fronts for c in front]
+    candidates = [c for listed in (*model.fronts, *model.rivals) for c in listed]
     numbers = [*model.largest_complexities, *(c.complexity for c in candidates)]
     numbers += [bound for pair in model.domain.values() for bound in pair]
     if not all(map(math.isfinite, numbers)) or min(model.n_rows) < 0 or model.n_trainings < 0:
@@ -496,6 +525,17 @@ def _check(model: FittedModel) -> None:
     for front, place in zip(model.fronts, model.selected, strict=True):
         if not 0 <= place < len(front):
             raise IeqlError("the selected equation is not on the front.")
-        for e in (e for c in front for e in (c.expression, c.precise) if e is not None):
-            if e.names != model.names or len(e.outputs) != 1:
-                raise IeqlError("an equation does not fit the inputs.")
+    for e in (e for c in candidates for e in (c.expression, c.precise) if e is not None):
+        if e.names != model.names or len(e.outputs) != 1:
+            raise IeqlError("an equation does not fit the inputs.")
+
+
+def _check_differences(model: FittedModel) -> None:
+    """One for each pair of an output's equations, or none at all."""
+    rivals = model.rivals or ((),) * len(model.fronts)
+    known = [len(front) + len(of) for front, of in zip(model.fronts, rivals, strict=True)]
+    found = [[len(row) for row in rows] for rows in model.differences]
+    if found and found != [list(range(n)) for n in known]:
+        raise IeqlError("the differences of its equations do not fit them.")
+    if not all(d >= 0.0 for rows in model.differences for row in rows for d in row):
+        raise IeqlError("it holds an impossible number.")

@@ -64,7 +64,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
     interrupted_ : bool
         Whether Ctrl-C ended the fit early.
     stop_reason_ : str
-        Why the search ended.
+        Why the search ended and, after a semicolon, which structures were all tried.
     finished_ : bool
         Whether the equations were finished; False in the model of a run that was cut short or is
         still running, whose equations passed fewer checks and have constants with all digits.
@@ -389,7 +389,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     @property
     def stop_reason_(self) -> str:
-        """Why the search ended."""
+        """Why the search ended and, after a semicolon, which structures were all tried."""
         return self._fitted().stop_reason
 
     @property
@@ -427,6 +427,61 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         check_is_fitted(self, "fitted_")
         return self.fitted_.candidate(index, output).equation(precise)
+
+    def alternatives(self, index: int | None = None, output: int | None = None) -> pd.DataFrame:
+        """What else it could be: structures that the rows cannot tell from the selected equation.
+
+        They come from the front and from its rivals, which are kept with the model: all whose
+        descriptions of the data (criterion MDL) are as short within 5 nats, odds of 150 to 1. An
+        equation that has the same values in the whole domain is left out, however it is written.
+        The answer needs no data, so a loaded model gives the same.
+
+        Parameters
+        ----------
+        index : int, optional
+            Compare with another equation: a row of `equations_`, as in `predict`.
+        output : int, optional
+            Only of this output, and `index` counts the rows of its front, as in `expression`;
+            default: of all outputs, or of the one that `index` belongs to.
+
+        Returns
+        -------
+        DataFrame
+            The best description first: the ``equation`` as text; ``nats``, how much longer its
+            description is (below zero if it is shorter); ``largest_difference`` from the other one
+            in the domain, in the unit of y (infinite where only one of them has a value);
+            ``where`` that is, from input to value; and ``rows_needed``, how many more rows like
+            those of the fit would decide by 10 nats, about (infinite if the two do not differ
+            there). With several outputs the column ``output`` comes first.
+        """
+        import pandas as pd
+
+        from ieql.alternatives import alternatives
+
+        model = self._fitted()
+        if output is not None:
+            asked = [(self._checked_output(output), index)]
+        else:
+            asked = [
+                (k, row)
+                for k, row in enumerate(model.rows_of(index))
+                if index is None or row is not None
+            ]
+        several = len(model.targets) > 1
+        names = ["equation", "nats", "largest_difference", "where", "rows_needed"]
+        rows = [
+            {
+                "output": model.targets[k],
+                "equation": found.candidate.expression.text(),
+                "nats": found.nats,
+                "largest_difference": found.largest_difference,
+                "where": found.where,
+                "rows_needed": int(found.rows_needed) if found.rows_needed < np.inf else np.inf,
+            }
+            for k, row in asked
+            for found in alternatives(model, row, k)
+        ]
+        return pd.DataFrame(rows, columns=[*["output"] * several, *names])
 
     def predict(
         self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fitted import changed, model, with_outliers
+from fitted import changed, model, with_outliers, with_rivals_at
 from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.units import Unit
@@ -335,3 +335,40 @@ def test_report_writes_the_file_and_says_where(tmp_path):
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     with pytest.raises(IeqlError, match="Cannot write the report"):
         model().report(tmp_path / "nowhere" / "r.html")
+
+
+def test_what_else_it_could_be_is_a_table():
+    m = with_rivals_at(model(("4", "3*x + 1"), prior="plain"), {"3*exp(x) - 4": 1.0, "x*z": 9.0})
+    page = m.report_html()
+    Reader(page)
+    said = words(page)
+    assert "What else it could be The rows cannot tell these from the selected equation: " in said
+    table = said.partition("equation nats largest difference where rows needed")[2]
+    assert "+1.0" in table
+    assert "x = 2" in table
+    assert "+9.0" not in table
+    assert 'href="#alternatives-0"' in page
+
+
+def test_an_alternative_on_the_front_can_be_chosen():
+    m = model(("4", "3*x + 1", "3*exp(0.9*x)"), prior="plain")
+    simple, line, selected = m.fronts_[0]
+    as_good = with_rivals_at(m, {"3*x + 1": 1.0}).fitted_.rivals[0][0]
+    changed(m, fronts=((simple, as_good, selected),), rivals=())
+    part = m.report_html().partition('id="alternatives-0"')[2].partition("</section>")[0]
+    assert 'data-show="0-1"' in part
+    assert "on the front" in part
+    assert line.expression == as_good.expression
+
+
+def test_without_alternatives_there_is_no_such_part(page):
+    assert "What else" not in page
+    assert "alternatives-" not in page
+
+
+def test_what_was_covered_is_a_sentence_of_its_own():
+    tried = "all 6 structures with up to two connections of one input were tried"
+    page = changed(model(), stop_reason=f"the time is up; {tried}").report_html()
+    assert f"<p>A{tried[1:]}.</p>" in page
+    assert "ended because the time is up covered All 6 structures" in words(page)
+    assert "covered" not in words(model().report_html())

@@ -9,10 +9,11 @@ import re
 from importlib import resources
 from typing import Any
 
-from ieql.doubts import validation_sentence
+from ieql.doubts import ending, validation_sentence
 from ieql.export.mathml import mathml_name
 from ieql.model import FittedModel
 from ieql.options import listed
+from ieql.report.alternatives_part import alternatives_part
 from ieql.report.diagram import diagram
 from ieql.report.drawings import pareto_drawing
 from ieql.report.equation_part import PageBudget, equation_part
@@ -105,6 +106,7 @@ def _outputs(findings: Findings) -> list[dict[str, Any]]:
                 "selected": findings.model.selected[k],
                 "doubts": doubts(findings, k),
                 "outliers": outlier_part(findings, k),
+                "alternatives": alternatives_part(findings, k),
                 "has_extrapolation": any(e["rmse_extrapolation"] is not None for e in equations),
             }
         )
@@ -203,11 +205,13 @@ def _run(findings: Findings) -> dict[str, Any]:
         for name, value in listed(findings.model.options).items()
         if value is not None
     }
+    reason, covered = ending(findings.model.stop_reason)
     return {
         "evidence": evidence,
         "settings": settings,
         "n_trainings": findings.model.n_trainings,
-        "stop_reason": findings.model.stop_reason,
+        "stop_reason": reason,
+        "covered": covered,
         "interrupted": findings.model.interrupted,
         "finished": findings.model.finished,
         "versions": {} if evidence is None else dict(evidence.versions),

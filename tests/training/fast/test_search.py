@@ -8,7 +8,9 @@ import joblib
 import pytest
 
 from ieql.selection import Front
+from ieql.training.fast.complete import Coverage
 from ieql.training.fast.search import FastTrainer
+from ieql.training.fast.structures import RESOLUTION
 from ieql.training.trainers import Budget, State, train
 from tasks import make_task
 
@@ -199,3 +201,19 @@ def test_an_exact_equation_ends_the_search_before_any_least_time():
     result = run(None, tasks=[make_task("2*x + 3*y")], max_time=120, min_time=100)
     assert result.reason == "the equations are exact"
     assert time.monotonic() - begin < 60
+
+
+def test_the_reason_tells_what_was_covered_for_every_target():
+    trainer = FastTrainer()
+    state = trainer.first([make_task(FORMULA, noise=0.05)] * 2)
+    over = Budget(0.0)
+    assert trainer.done(state, over) == "the time is up"
+    two, three = 2 * RESOLUTION, 3 * RESOLUTION
+    state.coverage = [Coverage((0, 1), three, 100), Coverage((0, 1), two, 15)]
+    assert trainer.done(state, over) == (
+        "the time is up; all 15 structures with up to two connections of two inputs were tried for "
+        "every output"
+    )
+    alone = trainer.first([make_task(FORMULA, noise=0.05)])
+    alone.coverage = state.coverage[:1]
+    assert trainer.done(alone, over).endswith("up to three connections of two inputs were tried")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ieql.doubts import AND_COVERED
 from ieql.selection import Candidate
 from ieql.training.fast.batch import CHECKED, FITTING_ROWS
 from ieql.training.fast.complete import (
@@ -508,10 +509,11 @@ def _reason_to_stop(state: FastState, budget: Budget) -> str:
 
 
 def _with_coverage(reason: str, state: FastState) -> str:
-    """A reason, and what was covered if the targets have that in common."""
-    sentences = {
-        coverage.sentence(task.prior, task.names)
-        for coverage, task in zip(state.coverage, state.tasks, strict=True)
-    }
-    covered = sentences.pop() if len(sentences) == 1 else ""
-    return f"{reason}; {covered}" if covered else reason
+    """A reason, and what was covered for every target."""
+    # Structures are made of the same inputs for all of them, so that the least is common to all.
+    least = min(range(len(state.tasks)), key=lambda k: state.coverage[k].size)
+    task = state.tasks[least]
+    covered = state.coverage[least].sentence(task.prior, task.names)
+    if covered and len(state.tasks) > 1:
+        covered += " for every output"
+    return f"{reason}{AND_COVERED}{covered}" if covered else reason
