@@ -439,4 +439,5 @@ def _finish_one(
         proved=equation.proved,
         excess=equation.excess,
         digits=equation.digits,
+        slow_waves=equation.slow_waves,
     )

@@ -49,6 +49,8 @@ TOO_FAR = 100.0
 """An equation that goes so many ranges of y away from the measured values is flagged."""
 FAR_COST = 20.0
 """Added to the description length of a flagged equation: ten nats, the evidence of e¹⁰ to 1."""
+SLOW_COST = 12.0
+"""Added for each wave of which the rows see less than half a turn: six nats."""
 UNPREDICTED = 3.0
 """Where all rows fit the constants, an error of rows predicted by the others that is more than so
 many times the training error counts instead of it: the equation follows single rows."""
@@ -86,6 +88,8 @@ class Candidate:
         measured values of y, in units of their range; NaN if it is not known.
     digits : float
         Nats that it takes to write down the constants (`ieql.equations.digits`); NaN if not known.
+    slow_waves : int
+        Number of waves of which the rows see less than half a turn, unless the prior favours them.
     """
 
     expression: Expression
@@ -99,6 +103,7 @@ class Candidate:
     proved: bool | None = None
     excess: float = math.nan
     digits: float = math.nan
+    slow_waves: int = 0
 
     def equation(self, precise: bool = False) -> Expression:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
@@ -118,6 +123,7 @@ class Candidate:
             "proved": self.proved,
             "excess": _finite_or_none(self.excess),
             "digits": _finite_or_none(self.digits),
+            "slow_waves": self.slow_waves,
         }
 
     @classmethod
@@ -141,6 +147,7 @@ class Candidate:
             proved=proved,
             excess=math.nan if excess is None else float(excess),
             digits=math.nan if digits is None else float(digits),
+            slow_waves=int(form.get("slow_waves", 0)),
             **errors,
         )
 
@@ -439,7 +446,9 @@ def scores(
     that it takes to write them down (`ieql.equations.digits`): what the residuals cost, plus the
     constants, plus for each connection its choice. An equation that somewhere in the domain goes
     more than 100 ranges of y away from the measured values pays 20 more: what looks like a pole is
-    believed only if the data ask for it. One that is merely not proved to be safe pays nothing.
+    believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And
+    each wave of which the rows see less than half a turn pays 12, unless the prior makes waves
+    cheaper than all other units.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -534,7 +543,7 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
         length = description_length(
             n, mse + floor, c.n_constants, c.complexity, c.digits if known else math.nan
         )
-        values.append(length + FAR_COST * c.goes_too_far)
+        values.append(length + FAR_COST * c.goes_too_far + SLOW_COST * c.slow_waves)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)
     return np.where(finite, values, np.finfo(np.float64).max)

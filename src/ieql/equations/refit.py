@@ -33,6 +33,7 @@ from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
 from ieql.equations.simplify import expansions, gauge, parabolas, simplify
+from ieql.equations.slow_waves import n_slow_waves
 from ieql.prior import Prior
 
 __all__ = ["FinishedEquation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
@@ -78,6 +79,8 @@ class FinishedEquation:
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
     digits: float = math.nan
     """Nats that it takes to write down its constants (`ieql.equations.digits`)."""
+    slow_waves: int = 0
+    """Waves of which the rows see less than half a turn (`ieql.equations.slow_waves`)."""
 
 
 def finish(
@@ -129,7 +132,9 @@ def finish(
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
             errors, digits = standard_errors(e, part), digit_code(precise, part)
-            return FinishedEquation(e, *errors, precise if same else e, proof.proved, far, digits)
+            slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
+            all_digits = precise if same else e
+            return FinishedEquation(e, *errors, all_digits, proof.proved, far, digits, slow)
     return None
 
 

@@ -157,7 +157,9 @@ class Archive:
         )
 
     def _keep_rival(self, candidate: Candidate) -> None:
-        length, skeleton = self.length(candidate), candidate.expression.skeleton
+        # A law with an offset and the same law without it are two rivals.
+        skeleton = (candidate.expression.skeleton, candidate.n_constants)
+        length = self.length(candidate)
         if skeleton in self._rivals and self._rivals[skeleton][0] <= length:
             return
         if len(self._rivals) >= MOST_RIVALS and skeleton not in self._rivals:
