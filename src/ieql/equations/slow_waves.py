@@ -1,0 +1,47 @@
+"""Waves of which the rows see less than half a turn: mostly they stand for something else."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.expression import Expression
+from ieql.prior import Prior
+
+__all__ = ["n_slow_waves"]
+
+Array = NDArray[np.float64]
+HALF = 0.5
+"""Part of a period that the rows must see for a wave to be one."""
+
+
+def n_slow_waves(expression: Expression, X: Array, prior: Prior) -> int:
+    """Number of periodic units of which the rows see less than half a turn.
+
+    With a phase and a frequency that are free, a small part of a wave bends to any curve: a decay,
+    a saturation, a parabola. An expert who makes waves cheaper than all other units means them.
+
+    Parameters
+    ----------
+    expression : Expression
+        The equation.
+    X : array (rows, inputs)
+        The rows.
+    prior : Prior
+        Says what units cost.
+    """
+    waves = [n.unit.period is not None for n in expression.nodes]
+    if not any(waves):
+        return 0
+    with np.errstate(all="ignore"):
+        arguments = expression.arguments(X)
+    return sum(
+        bool(np.ptp(z) < HALF * (node.unit.period or 0.0))
+        for node, (z, *_) in zip(expression.nodes, arguments, strict=True)
+        if node.unit.period is not None and not _is_favoured(node.unit.name, prior)
+    )
+
+
+def _is_favoured(name: str, prior: Prior) -> bool:
+    others = [u for u in prior.units if u != name and prior.unit(u).period is None]
+    return bool(others) and prior.cost(name) < min(prior.cost(u) for u in others)
