@@ -139,3 +139,18 @@ def test_a_graph_may_be_deeper_than_the_stack():
     chain = [node] + [Node(COS, (Sum(0.0, (k,), (1.0,)),)) for k in range(1, 5000)]
     expression = Expression(("x",), tuple(chain), (Sum(0.0, (5000,), (1.0,)),))
     assert expression.canonical() == expression
+
+
+def test_a_product_of_powers_is_one_power_of_several_inputs() -> None:
+    """0.023 Re^0.8 Pr^0.4 was printed as an exponential of logarithms."""
+    e = Expression.parse("0.023*Re**0.8*Pr**0.4", ("Re", "Pr"))
+    assert e.unit_counts() == {"log": 2, "exp": 1}
+    assert e.text() == "0.023*Re**0.8*Pr**0.4"
+    X = np.array([[1e4, 0.7], [3e5, 5.1]])
+    expected = 0.023 * X[:, 0] ** 0.8 * X[:, 1] ** 0.4
+    np.testing.assert_allclose(e.evaluate(X)[:, 0], expected, rtol=1e-12)
+
+
+def test_powers_of_one_base_become_one_power() -> None:
+    e = Expression.parse("x**1.5*(2*x**0.25)", ("x",))
+    assert e.text() == "2*x**1.75"

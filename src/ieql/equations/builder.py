@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.units import DIV, MUL, Unit
+from ieql.units import DIV, EXP, LOG, MUL, Unit
 
 __all__ = ["Builder", "tidy", "translate"]
 
@@ -41,6 +41,11 @@ class Builder:
             for a, b in (args, args[::-1]):
                 if a.is_constant:
                     return b.scaled(a.bias)
+            exponents = [self._exponent(a) for a in args]
+            if exponents[0] is not None and exponents[1] is not None:
+                # A product of powers is one power of several inputs, with fewer connections.
+                power = self.apply(EXP, exponents[0].plus(exponents[1]))
+                return power.scaled(args[0].weights[0] * args[1].weights[0])
         factor = 1.0
         if unit is DIV:
             numerator, denominator = args
@@ -53,6 +58,17 @@ class Builder:
         if factor == 0.0:
             return Sum(0.0)
         return Sum(0.0, (self._number(Node(unit, args)),), (factor,))
+
+    def _exponent(self, s: Sum) -> Sum | None:
+        """The sum of logarithms of which a sum is the exponential, with a factor; else None."""
+        k = s.sources[0] - len(self.names) if len(s.sources) == 1 and s.bias == 0.0 else -1
+        if k < 0 or self.nodes[k].unit is not EXP:
+            return None
+        exponent = self.nodes[k].args[0]
+        inner = [i - len(self.names) for i in exponent.sources]
+        if exponent.bias != 0.0 or any(i < 0 or self.nodes[i].unit is not LOG for i in inner):
+            return None
+        return exponent
 
     def _number(self, node: Node) -> int:
         if node not in self._known:

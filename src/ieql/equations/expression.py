@@ -216,20 +216,23 @@ class Expression:
             counts[node.unit.name] = counts.get(node.unit.name, 0) + 1
         return counts
 
-    def power(self, node: Node) -> tuple[Sum, float] | None:
-        """Base and exponent of a node that is a power, exp(p·log z) with a p that is not simple.
+    def powers(self, node: Node) -> list[tuple[Sum, float]]:
+        """Bases and exponents of a node that is a product of powers, exp(p·log z + …); else none.
 
         Whole exponents and roots have units of their own; any other power is written as one.
         """
         s = node.args[0]
-        if node.unit is not EXP or s.bias != 0.0 or len(s.sources) != 1:
-            return None
-        p, k = s.weights[0], s.sources[0] - len(self.names)
-        if k < 0 or self.nodes[k].unit is not LOG or not math.isfinite(p):
-            return None
-        if p == int(p) or abs(p) == 0.5:
-            return None
-        return self.nodes[k].args[0], p
+        if node.unit is not EXP or s.bias != 0.0:
+            return []
+        found = []
+        for i, p in zip(s.sources, s.weights, strict=True):
+            k = i - len(self.names)
+            if k < 0 or self.nodes[k].unit is not LOG or not math.isfinite(p):
+                return []
+            if p == int(p) or abs(p) == 0.5:
+                return []
+            found.append((self.nodes[k].args[0], p))
+        return found
 
     def source_name(self, source: int) -> str:
         """Return ``"input"`` or the name of the unit behind a source number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -207,11 +207,13 @@ class FormulaWriter(SumWriter):
         unit, args = node.unit, node.args
         if unit is SQUARE:
             return Form(self.square(args[0]), Rank.POWER, node)
-        power = self.expression.power(node)
-        if power is not None:
-            base, exponent = power
-            raised = self.power(self.placed(base, self.base), self.constant(exponent))
-            return Form(raised, Rank.POWER, node)
+        powers = [
+            self.power(self.placed(base, self.base), self.constant(exponent))
+            for base, exponent in self.expression.powers(node)
+        ]
+        if powers:
+            rank = Rank.POWER if len(powers) == 1 else Rank.PRODUCT
+            return Form(reduce(self.product, powers), rank, node)
         if unit is MUL:
             left, right = self.placed(args[0], Rank.PRODUCT), self.placed(args[1], self.right)
             return Form(self.product(left, right), Rank.PRODUCT, node)

@@ -112,8 +112,7 @@ def _uses(expression: Expression, output: int) -> dict[int, int]:
     for source in reversed(range(d, d + len(expression.nodes))):
         if counts[source]:
             node = expression.nodes[source - d]
-            power = expression.power(node)
-            args = node.args if power is None else (power[0],)
+            args = [base for base, _ in expression.powers(node)] or node.args
             counts.update(i for a in args for i in a.sources)
     return {i: n for i, n in counts.items() if i >= d}
 

@@ -203,11 +203,11 @@ def constants(candidate: Candidate) -> list[dict[str, str]]:
             if value in (0.0, 1.0, -1.0) and not error > 0.0:
                 continue  # part of the structure, not fitted
             inside = "" if home is None else f"the {unit_name(home.unit.name)}"
-            power = None if home is None else e.power(home)
+            is_power = home is not None and bool(e.powers(home))
             row = {"value": uncertain(value, error), "inside": inside, "of": "", "role": "term"}
             if source is not None:
                 row |= {"role": "factor of", "of": _typeset_source(e, source)}
-            if power is not None:
+            if is_power:
                 row |= {"role": "exponent in", "inside": "", "of": _typeset_node(e, home)}
             rows.append(row)
     return rows
