@@ -102,6 +102,8 @@ class Problem:
         Data from a seed.
     is_expressible : bool
         Whether our units can write the formula; if not, it is in the grammar of SymPy.
+    given_constants : int, optional
+        Constants of the truth, where it has numbers that are not fitted, like the base of 2ⁿ.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Problem:
     criterion: str
     draw: Callable[[int], Data]
     is_expressible: bool = True
+    given_constants: int | None = None
 
     @property
     def has_truth(self) -> bool:
@@ -134,7 +137,9 @@ class Problem:
     @cached_property
     def n_constants(self) -> int | None:
         """Constants of the truth, counted as those of what is found; None without a truth."""
-        return n_constants(self.truth, self._some_rows()) if self.has_truth else None
+        if not self.has_truth or self.given_constants is not None:
+            return self.given_constants
+        return n_constants(self.truth, self._some_rows())
 
     def _some_rows(self) -> Array:
         return self.draw(0).X.to_numpy(dtype=float)[:500]

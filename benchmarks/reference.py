@@ -21,7 +21,7 @@ STEPS = 100
 MOST_SIMPLIFIED = 60
 """Equations of other tools with more parameters than this are counted as they are written."""
 SAME = 1e-4
-"""A structure is the truth if with other constants it differs by this part of the spread at most."""
+"""A structure is the truth if with other constants it differs by less of the spread."""
 
 
 def fitted_constants(expression: Expression) -> Places:
