@@ -159,7 +159,7 @@ B5        | 2*pi*d**1.5/sqrt(G*(m1 + m2))                      | 1 3: d G m1 m2
 B6        | sqrt(1 + 2*epsilon**2*E_n*L**2/(m*(Z_1*Z_2*q**2)**2)) | 1 3: epsilon L m Z_1 Z_2 q E_n
 B7        | sqrt(8*pi*G*rho/3 - alpha*c**2/d**2)               | 1 3: G rho; 1 2: alpha c; 1 3: d
 B8        | E_n/(1 + E_n/(m*c**2)*(1 - cos(theta)))            | 1 3: E_n m c theta
-B9        | -32/5*G**4/c**5*(m1*m2)**2*(m1 + m2)/r**5          | 1 2: G c; 1 5: m1 m2; 1 2: r
+B9        | -32/5*(G**2*m1*m2)**2*(m1 + m2)/(c*r)**5          | 1 2: G c; 1 5: m1 m2; 1 2: r
 B10       | arccos((cos(theta2) - v/c)/(1 - v/c*cos(theta2)))  | 4 6: c; 1 3: v theta2
 B11       | I_0*(sin(alpha/2)*sin(n*delta/2)/(alpha/2*sin(delta/2)))**2 | 1 3: I_0 alpha delta; 1 2: n
 B12       | q/(4*pi*epsilon*y**2)*(4*pi*epsilon*Volt*d - q*d*y**3/(y**2 - d**2)**2) | 1 5: q; 1 3: y; 1 5: Volt; 4 6: d; 1 5: epsilon
