@@ -115,6 +115,6 @@ def _split(seed: int, *, X: pd.DataFrame, y: pd.Series) -> Data:
     order = np.random.default_rng(0).permutation(len(X))
     n = round(KEPT_BACK * len(X))
     test, train = np.sort(order[:n]), np.sort(order[n:])
-    parts = (T.iloc[rows].reset_index(drop=True) for rows in (train, test) for T in (X, y))
-    X_train, y_train, X_test, y_test = parts
+    X_train, X_test = (X.iloc[rows].reset_index(drop=True) for rows in (train, test))
+    y_train, y_test = (y.iloc[rows].reset_index(drop=True) for rows in (train, test))
     return Data(X_train, y_train, X_test, y_test, 0.0, float(np.std(y)), {}, {})

@@ -185,7 +185,10 @@ def counts(runs: Sequence[Run]) -> list[tuple[str, str]]:
         ("SRBench: symbolic solution", _share(runs, "srbench")),
         ("error on new rows over the reported one, median", _number(_middle(runs, "fresh_ratio"))),
         ("selected equations with a wave below half a turn", _share(runs, "short_waves")),
-        ("of them with a rival without one within 5 nats", _share(runs, "short_wave_rival")),
+        (
+            "such a wave though a rival without one is within 5 nats",
+            _share(runs, "short_wave_rival"),
+        ),
         ("test R², median", _number(_middle(runs, "r2_test"))),
         ("median time to the end", f"{_seconds(median(r['seconds'] for r in runs))} s"),
     ]

@@ -160,7 +160,7 @@ def test_of_pure_noise_a_constant_is_right():
 @pytest.fixture
 def tables(tmp_path):
     a = np.array([0.389, 0.724, 1.0, 1.524, 5.2, 9.51])
-    period = np.round(365.3 * a**1.5) + [1, -1, 0, 2, -3, 1]
+    period = np.round(365.3 * a**1.5) + np.array([1, -1, 0, 2, -3, 1])
     pd.DataFrame({"a": a, "P": period}).to_csv(tmp_path / "eb_kepler.csv", index=False)
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 2, (50, 2))
