@@ -179,8 +179,8 @@ class Problem:
             few = n_constants is None or n_constants <= (self.n_constants or 0) + EXTRA_CONSTANTS
             return few and rmse**2 <= RSS_FACTOR * reachable**2
         if self.criterion == "r2":
-            exact = data.y_beyond if is_beyond else data.y_test
-            return bool(1.0 - rmse**2 / np.var(exact) > R2)
+            exact = data.y_test if data.y_beyond is None or not is_beyond else data.y_beyond
+            return 1.0 - rmse**2 / _std(exact) ** 2 > R2
         return self._is_close(data, rmse, reachable, is_beyond)
 
     def _is_close(self, data: Data, rmse: float, reachable: float, is_beyond: bool) -> bool:

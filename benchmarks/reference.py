@@ -27,7 +27,8 @@ SAME = 1e-4
 def fitted_constants(expression: Expression) -> Places:
     """Which constants a fit may change, but for those that are 1 or -1, as `n_constants` counts."""
     free = free_constants(expression)
-    return free[np.abs(expression.constants()[free]) != 1.0]
+    chosen: Places = free[np.abs(expression.constants()[free]) != 1.0]
+    return chosen
 
 
 def n_constants(expression: Expression, X: Array) -> int:
