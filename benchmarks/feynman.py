@@ -1,15 +1,46 @@
 """The Feynman symbolic regression set (Udrescu and Tegmark, 2020) with its usual ranges.
 
 Formulas are written in their simplest form in our units (``q*r/r**3`` as ``q/r**2``, tanh by exp).
-Left out are I.26.2 and I.30.5, which need arcsin, and III.9.52, singular within its own ranges.
+Three need arcsin or arccos, which our units do not have: no equation of ours can be equal to them,
+but it can be as good.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 
-__all__ = ["EQUATIONS"]
+__all__ = ["EQUATIONS", "FeynmanEquation"]
+
+
+@dataclass(frozen=True)
+class FeynmanEquation:
+    """An equation of the set.
+
+    Attributes
+    ----------
+    name, formula : str
+        The formula is in our grammar or, with arcsin or arccos, in that of SymPy.
+    ranges : dict
+        Lowest and highest value of each input.
+    bonus : bool
+        Whether it is one of the twenty bonus equations, which are harder.
+    present : bool
+        Whether it is one of the 97 that older results have.
+    """
+
+    name: str
+    formula: str
+    ranges: dict[str, tuple[float, float]]
+    bonus: bool
+    present: bool
+
+    @property
+    def is_expressible(self) -> bool:
+        """Whether our units can write it."""
+        return "arc" not in self.formula
+
 
 # name | formula | range: inputs; range: inputs …
 _TABLE = """
@@ -113,17 +144,50 @@ III.21.20 | -rho_c_0*q*A_vec/m                                 | 1 5: rho_c_0 q 
 """  # noqa: E501
 
 
-def _row(line: str) -> tuple[str, str, dict[str, tuple[float, float]]]:
+_LATER = """
+I.26.2    | arcsin(n*sin(theta2))                              | 0 1: n; 1 5: theta2
+I.30.5    | arcsin(lambd/(n*d))                                | 1 2: lambd; 2 5: d; 1 5: n
+III.9.52  | 2*pi*p_d*Ef*t/h*(sin((omega - omega_0)*t/2)/((omega - omega_0)*t/2))**2 | 1 3: p_d Ef t h; 1 5: omega omega_0
+"""  # noqa: E501
+
+_BONUS = """
+B1        | (Z_1*Z_2*alpha*hbar*c/(4*E_n*sin(theta/2)**2))**2  | 1 2: Z_1 Z_2 alpha hbar c; 1 3: E_n theta
+B2        | m*k_G/L**2*(1 + sqrt(1 + 2*E_n*L**2/(m*k_G**2))*cos(theta1 - theta2)) | 1 3: m k_G L E_n; 0 6: theta1 theta2
+B3        | d*(1 - alpha**2)/(1 + alpha*cos(theta1 - theta2))  | 1 3: d; 2 4: alpha; 4 5: theta1 theta2
+B4        | sqrt(2/m*(E_n - U - L**2/(2*m*r**2)))              | 1 3: m; 8 12: E_n; 1 3: U L r
+B5        | 2*pi*d**1.5/sqrt(G*(m1 + m2))                      | 1 3: d G m1 m2
+B6        | sqrt(1 + 2*epsilon**2*E_n*L**2/(m*(Z_1*Z_2*q**2)**2)) | 1 3: epsilon L m Z_1 Z_2 q E_n
+B7        | sqrt(8*pi*G*rho/3 - alpha*c**2/d**2)               | 1 3: G rho; 1 2: alpha c; 1 3: d
+B8        | E_n/(1 + E_n/(m*c**2)*(1 - cos(theta)))            | 1 3: E_n m c theta
+B9        | -32/5*(G**2*m1*m2)**2*(m1 + m2)/(c*r)**5          | 1 2: G c; 1 5: m1 m2; 1 2: r
+B10       | arccos((cos(theta2) - v/c)/(1 - v/c*cos(theta2)))  | 4 6: c; 1 3: v theta2
+B11       | I_0*(sin(alpha/2)*sin(n*delta/2)/(alpha/2*sin(delta/2)))**2 | 1 3: I_0 alpha delta; 1 2: n
+B12       | q/(4*pi*epsilon*y**2)*(4*pi*epsilon*Volt*d - q*d*y**3/(y**2 - d**2)**2) | 1 5: q; 1 3: y; 1 5: Volt; 4 6: d; 1 5: epsilon
+B13       | q/(4*pi*epsilon*sqrt(r**2 + d**2 - 2*r*d*cos(alpha))) | 1 5: q; 1 3: r; 4 6: d; 0 6: alpha; 1 5: epsilon
+B14       | Ef*cos(theta)*(d**3/r**2*(alpha - 1)/(alpha + 2) - r) | 1 5: Ef; 0 6: theta; 1 5: r d alpha
+B15       | sqrt(1 - v**2/c**2)*omega/(1 + v/c*cos(theta))     | 5 20: c; 1 3: v; 1 5: omega; 0 6: theta
+B16       | sqrt((p - q*A_vec)**2*c**2 + m**2*c**4) + q*Volt   | 1 5: m c p q A_vec Volt
+B17       | (p**2 + m**2*omega**2*x**2*(1 + alpha*x/y))/(2*m)  | 1 5: m omega p y x alpha
+B18       | 3/(8*pi*G)*(c**2*k_f/r**2 + H_G**2)                | 1 5: G k_f r H_G c
+B19       | -1/(8*pi*G)*(c**4*k_f/r**2 + H_G**2*c**2*(1 - 2*alpha)) | 1 5: G k_f r H_G alpha c
+B20       | alpha**2*h**2/(4*pi*m**2*c**2)*(omega_0/omega)**2*(omega_0/omega + omega/omega_0 - sin(beta)**2) | 1 5: omega omega_0 alpha h m c; 0 6: beta
+"""  # noqa: E501
+
+
+def _row(line: str, bonus: bool, present: bool) -> FeynmanEquation:
     name, formula, groups = (part.strip() for part in line.split("|"))
     ranges: dict[str, tuple[float, float]] = {}
     for group in groups.split(";"):
         bounds, inputs = group.split(":")
         low, high = (float(b) for b in bounds.split())
         ranges |= dict.fromkeys(inputs.split(), (low, high))
-    return name, re.sub(r"\bpi\b", repr(math.pi), formula), ranges
+    formula = re.sub(r"\bpi\b", repr(math.pi), formula)
+    return FeynmanEquation(name, formula, ranges, bonus, present)
 
 
-EQUATIONS: tuple[tuple[str, str, dict[str, tuple[float, float]]], ...] = tuple(
-    _row(line) for line in _TABLE.strip().splitlines()
+EQUATIONS: tuple[FeynmanEquation, ...] = tuple(
+    _row(line, bonus=table is _BONUS, present=table is _TABLE)
+    for table in (_TABLE, _LATER, _BONUS)
+    for line in table.strip().splitlines()
 )
-"""Name, formula and range of each input."""
+"""The hundred equations, then the bonus ones."""

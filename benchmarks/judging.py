@@ -159,7 +159,8 @@ class _Judge:
                 noise=self.data.noise,
                 n_parameters=problem.n_parameters,
             )
-        if not success or n_constants(found, self.X) > (problem.n_constants or 0):
+        # Numbers that the law gives, like the base of 2ⁿ, have to be fitted by a method.
+        if not success or n_constants(found, self.X) > n_constants(problem.truth, self.X):
             return False
         if skeleton(found, self.X) == skeleton(problem.truth, self.X):
             return True
@@ -194,7 +195,7 @@ class _Judge:
             "few_constants": few,
             "fresh_ratio": self._fresh_ratio(own),
             "short_waves": waves,
-            "short_wave_rival": bool(waves) and self._has_rival(front, place),
+            "short_wave_rival": self._has_rival(front, place) if waves else False,
             "srbench": self._is_symbolic_solution(equation),
             **self._recorded(own),
         }
@@ -206,11 +207,14 @@ class _Judge:
             return None
         return math.hypot(own["rmse_test"], self.data.noise) / reported
 
-    def _has_rival(self, front: list[dict[str, Any]], place: int) -> bool:
-        """Whether an equation without such a wave is hardly worse by its description length."""
+    def _has_rival(self, front: list[dict[str, Any]], place: int) -> bool | None:
+        """Whether an equation without such a wave is hardly worse by its description length.
+
+        None for other tools, of whose equations no description length is known.
+        """
         own = front[place].get("mdl")
         if own is None:
-            return False
+            return None
         for row in front:
             if row["mdl"] - own <= 2.0 * RIVAL_NATS:
                 rival = Expression.parse(row["equation"], self.problem.names)

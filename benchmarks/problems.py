@@ -102,6 +102,8 @@ class Problem:
         Data from a seed.
     is_expressible : bool
         Whether our units can write the formula; if not, it is in the grammar of SymPy.
+    given_constants : int, optional
+        Constants of the truth, where it has numbers that are not fitted, like the base of 2ⁿ.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Problem:
     criterion: str
     draw: Callable[[int], Data]
     is_expressible: bool = True
+    given_constants: int | None = None
 
     @property
     def has_truth(self) -> bool:
@@ -134,7 +137,9 @@ class Problem:
     @cached_property
     def n_constants(self) -> int | None:
         """Constants of the truth, counted as those of what is found; None without a truth."""
-        return n_constants(self.truth, self._some_rows()) if self.has_truth else None
+        if not self.has_truth or self.given_constants is not None:
+            return self.given_constants
+        return n_constants(self.truth, self._some_rows())
 
     def _some_rows(self) -> Array:
         return self.draw(0).X.to_numpy(dtype=float)[:500]
@@ -174,8 +179,8 @@ class Problem:
             few = n_constants is None or n_constants <= (self.n_constants or 0) + EXTRA_CONSTANTS
             return few and rmse**2 <= RSS_FACTOR * reachable**2
         if self.criterion == "r2":
-            exact = data.y_beyond if is_beyond else data.y_test
-            return bool(1.0 - rmse**2 / np.var(exact) > R2)
+            exact = data.y_test if data.y_beyond is None or not is_beyond else data.y_beyond
+            return 1.0 - rmse**2 / _std(exact) ** 2 > R2
         return self._is_close(data, rmse, reachable, is_beyond)
 
     def _is_close(self, data: Data, rmse: float, reachable: float, is_beyond: bool) -> bool:

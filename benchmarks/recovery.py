@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import measured
 from fits import Fit, Settings, fit_ieql
 from judging import failed, judge
 from peers import PEERS, missing
@@ -118,7 +119,9 @@ def _about(arguments: argparse.Namespace) -> dict[str, Any]:
         "versions": versions,
         "commit": _commit(),
         "date": time.strftime("%Y-%m-%d %H:%M:%S"),
-        "arguments": {k: v for k, v in vars(arguments).items() if k not in ("out", "compare")},
+        "arguments": {
+            k: v for k, v in vars(arguments).items() if k not in ("out", "compare", "tables")
+        },
     }
 
 
@@ -163,6 +166,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--outliers", type=float, help="part of the rows that is grossly wrong")
     parser.add_argument("--relevant-max", type=int, default=6, help="suite random: inputs")
     parser.add_argument("--family", type=int, default=0, help="suites random, wide: equations")
+    parser.add_argument(
+        "--present", action="store_true", help="suite feynman: only the 97 of older results"
+    )
+    parser.add_argument(
+        "--tables", type=Path, default=measured.FOLDER, help="suite measured: folder of the tables"
+    )
     parser.add_argument("--peers", default="", help=f"with commas: {','.join(PEERS)}")
     parser.add_argument("--only-peers", action="store_true", help="leave our own fits out")
     parser.add_argument("--out", type=Path, help="result file, written after every run")
@@ -185,6 +194,8 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
         relevant_max=arguments.relevant_max,
         family=arguments.family,
         n=None if arguments.problems else arguments.limit,
+        present=arguments.present,
+        tables=arguments.tables,
     )
     if arguments.problems:
         patterns = arguments.problems.split(",")
@@ -245,10 +256,14 @@ def _report(runs: list[dict[str, Any]], methods: Sequence[str]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
+    if arguments.suite == "measured" and not arguments.tables.is_dir():
+        print("measured: skipped, its tables are not there (give their folder by --tables)")
+        return
     problems, methods = _problems(arguments), _methods(arguments)
     if arguments.list:
         for p in problems:
-            print(f"{p.name}  {p.n_parameters} parameters  y = {p.formula}")
+            law = f"{p.n_constants} constants  y = {p.formula}" if p.formula else "no law"
+            print(f"{p.name}  {law}")
         return
     earlier = _earlier(arguments)
     about = _about(arguments)

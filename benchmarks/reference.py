@@ -21,13 +21,14 @@ STEPS = 100
 MOST_SIMPLIFIED = 60
 """Equations of other tools with more parameters than this are counted as they are written."""
 SAME = 1e-4
-"""A structure is the truth if with other constants it differs by this part of the spread at most."""
+"""A structure is the truth if with other constants it differs by less of the spread."""
 
 
 def fitted_constants(expression: Expression) -> Places:
     """Which constants a fit may change, but for those that are 1 or -1, as `n_constants` counts."""
     free = free_constants(expression)
-    return free[np.abs(expression.constants()[free]) != 1.0]
+    chosen: Places = free[np.abs(expression.constants()[free]) != 1.0]
+    return chosen
 
 
 def n_constants(expression: Expression, X: Array) -> int:

@@ -71,12 +71,15 @@ def from_sympy(text: str, names: Sequence[str]) -> Any:
 
 
 def _rounded(form: Any) -> Any:
+    """Numbers with three decimals; as fractions, so that 0.5 and 1/2 are the same."""
     import sympy
 
     changes = {}
-    for number in form.atoms(sympy.Float):
-        small = abs(number) < SMALLEST
-        changes[number] = sympy.Integer(0) if small else sympy.Float(round(float(number), DECIMALS))
+    for number in form.atoms(sympy.Float, sympy.Rational):
+        if not number.is_Integer:
+            small = abs(number) < SMALLEST
+            scaled = 0 if small else round(float(number) * 10**DECIMALS)
+            changes[number] = sympy.Rational(scaled, 10**DECIMALS)
     return form.xreplace(changes)
 
 

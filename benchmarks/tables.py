@@ -149,6 +149,12 @@ def table(runs: Iterable[Run]) -> str:
 
 def summary(runs: Sequence[Run]) -> str:
     """The whole in some lines."""
+    lines = [_found(runs)] if any(r["success"] is not None for r in runs) else []
+    return "\n  ".join([*lines, *(f"{what}: {value}" for what, value in counts(runs))])
+
+
+def _found(runs: Sequence[Run]) -> str:
+    """How many were found, how soon, and what the selection missed, in one line."""
     judged = [r for r in runs if r["success"] is not None]
     groups = _by_problem(judged)
     solved = sum(2 * sum(r["success"] for r in g) > len(g) for g in groups.values())
@@ -156,15 +162,13 @@ def summary(runs: Sequence[Run]) -> str:
     missed = sum(r["front_success"] and not r["success"] for r in judged)
     held = sum(r["front_same_structure"] for r in judged)
     passed = sum(r["front_same_structure"] and not r["same_structure"] for r in judged)
-    first = (
+    return (
         f"solved at the median {solved} of {len(groups)}; "
         f"runs succeeded {sum(r['success'] for r in judged)} of {len(judged)}; median time to the "
         f"first success {_seconds(median(r['first_success'] for r in judged))} s; "
         f"structure equal in {equal}; the front held the structure in {held} and the selection "
         f"missed it in {passed}; it held a success and the selection missed it in {missed}"
     )
-    lines = [first] if judged else []
-    return "\n  ".join([*lines, *(f"{what}: {value}" for what, value in counts(runs))])
 
 
 def counts(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -181,7 +185,10 @@ def counts(runs: Sequence[Run]) -> list[tuple[str, str]]:
         ("SRBench: symbolic solution", _share(runs, "srbench")),
         ("error on new rows over the reported one, median", _number(_middle(runs, "fresh_ratio"))),
         ("selected equations with a wave below half a turn", _share(runs, "short_waves")),
-        ("of them with a rival without one within 5 nats", _share(runs, "short_wave_rival")),
+        (
+            "such a wave though a rival without one is within 5 nats",
+            _share(runs, "short_wave_rival"),
+        ),
         ("test R², median", _number(_middle(runs, "r2_test"))),
         ("median time to the end", f"{_seconds(median(r['seconds'] for r in runs))} s"),
     ]
@@ -203,8 +210,15 @@ def comparison(a: Sequence[Run], b: Sequence[Run], names: tuple[str, str] = ("A"
     for name, group in groups_a.items():
         rows.append(_compared(name, group, groups_b[name]))
     lines = [f"A: {names[0]}", f"B: {names[1]}", _aligned(rows)]
-    lines += [f"A: {summary(of_a)}", f"B: {summary(of_b)}", _balance(of_a, of_b)]
-    return "\n".join(lines)
+    lines += [_side_by_side(of_a, of_b), f"A: {_found(of_a)}", f"B: {_found(of_b)}"]
+    return "\n".join([*lines, _balance(of_a, of_b)])
+
+
+def _side_by_side(a: Sequence[Run], b: Sequence[Run]) -> str:
+    """What is counted over all runs, in two columns."""
+    of_a, of_b = dict(counts(a)), dict(counts(b))
+    rows = [[what, of_a.get(what, "-"), of_b.get(what, "-")] for what in of_a | of_b]
+    return _aligned([["counted over all runs", "A", "B"], *rows])
 
 
 def _key(run: Run) -> tuple[str, int]:

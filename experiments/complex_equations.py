@@ -125,7 +125,7 @@ def settings_sentence(store: Store, rows: list[dict[str, Any]]) -> str:
 
 def truth_size(problem: str) -> int:
     """Parameters of the equation behind a problem, in the simplest form we know of it."""
-    return next(p.n_parameters for p in suite("paper") if p.name == problem)
+    return next(p.n_parameters or 0 for p in suite("paper") if p.name == problem)
 
 
 def median_equation(store: Store, problem: str) -> str:
