@@ -1,0 +1,70 @@
+"""Fits of many structures from scratch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ieql import Prior
+from ieql.data.sample import Sample
+from ieql.training.fast.batch import Batch, Effort, Fits
+from ieql.training.fast.structures import RESOLUTION, Grammar
+
+X = np.linspace(0.3, 4.0, 40)
+LAWS = {
+    "exponential": (3, 2.1 * np.exp(-0.7 * X) + 0.4),
+    "saturation": (3, 3.1 * X / (X + 1.7)),
+    "wave": (2, 1.3 * np.cos(2.9 * X + 0.4)),
+    "power": (4, 0.8 * X**1.37),
+    "peak": (4, 2.7 * np.exp(-((X - 1.9) ** 2) / 0.6)),
+}
+
+
+def fits(y: np.ndarray, k: int, seed: int = 0, effort: Effort | None = None) -> list[Fits]:
+    """All structures of k connections, with few and with all offsets."""
+    g = Grammar(Prior.of("plain"), ("x",), (0,))
+    batch = Batch(g, g.structures(k * RESOLUTION))
+    sample = Sample(X[None, :].copy(), y, np.ones(len(y)))
+    seeds = np.arange(len(batch), dtype=np.uint64) + np.uint64(seed)
+    points = np.array([[0.3, 4.0]])
+    effort = effort or Effort()
+    return [batch.fit(sample, points, seeds, bare, effort) for bare in (True, False)]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_is_among_the_fits_of_its_size(law: str) -> None:
+    k, y = LAWS[law]
+    assert min(float(f.errors.min()) for f in fits(y, k)) < 1e-9 * np.var(y)
+
+
+def test_the_expression_has_the_error_of_its_fit() -> None:
+    y = LAWS["saturation"][1]
+    for found in fits(y, 3):
+        for i in np.argsort(found.errors)[:5]:
+            value = found.expression(int(i)).evaluate(X[:, None])[:, 0]
+            assert np.mean((value - y) ** 2) == pytest.approx(float(found.errors[i]), abs=1e-12)
+
+
+def test_without_offsets_there_are_fewer_constants() -> None:
+    bare, all_offsets = fits(LAWS["power"][1], 3)
+    assert np.all(bare.n_free <= all_offsets.n_free)
+    assert np.any(bare.n_free < all_offsets.n_free)
+
+
+def test_the_same_seed_gives_the_same_fits_and_another_one_others() -> None:
+    y = LAWS["wave"][1] * X
+    little = Effort(starts=3, kept=1, steps=2)
+    same, again, other = (fits(y, 4, seed, little)[1].errors for seed in (1, 1, 900))
+    np.testing.assert_array_equal(same, again)
+    assert np.any(same != other)
+
+
+def test_no_fit_is_undefined_in_the_domain() -> None:
+    """A logarithm or quotient that the rows allow, but a corner of the domain does not."""
+    g = Grammar(Prior.of("plain"), ("x",), (0,))
+    batch = Batch(g, g.structures(2 * RESOLUTION))
+    sample = Sample(X[None, :].copy(), np.log(X), np.ones(len(X)))
+    corners = np.array([[-1.0, 4.0]])
+    found = batch.fit(sample, corners, np.arange(len(batch), dtype=np.uint64), False, Effort())
+    for i in np.flatnonzero(np.isfinite(found.errors)):
+        assert np.all(np.isfinite(found.expression(int(i)).evaluate(corners.T)))
