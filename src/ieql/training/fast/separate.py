@@ -1,0 +1,403 @@
+"""Divide and conquer: parts of the inputs on their own, joined and fitted together.
+
+Where a surrogate tells that the target is a sum or a product of functions of fewer inputs, or that
+its square, inverse or logarithm is, each part is a smaller task: it may come apart again, and in
+the end all structures over one, two or three inputs are tried on a table of its values. The parts
+that were found are joined, and all constants are fitted to the rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.sample import Sample
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Sum
+from ieql.equations.program import Program
+from ieql.equations.simplify import simplify
+from ieql.prior import Prior
+from ieql.selection import Candidate, description_length
+from ieql.training.fast.batch import FITTING_ROWS, Batch, Effort
+from ieql.training.fast.complete import (
+    LITTLE,
+    REFINED_ROWS,
+    grammar_of,
+    n_structures,
+    without_offsets,
+)
+from ieql.training.fast.eliminate import FittedExpression, fitted
+from ieql.training.fast.separability import Split, relevant, splits
+from ieql.training.fast.structures import RESOLUTION, Structure
+from ieql.training.fast.surrogate import Surrogate
+from ieql.training.task import Task
+from ieql.units import DIV, EXP, MUL, SQRT, SQUARE, Unit
+
+__all__ = ["separated"]
+
+Array = NDArray[np.float64]
+LEAST_ROWS = 40
+ROWS_PER_INPUT = 10
+"""With fewer rows, or fewer for each input, no surrogate is trusted, ..."""
+TRUSTED = 0.9
+"""... nor one that explains less of the rows that it does not know."""
+MOST_INPUTS = 20
+"""With more inputs learning their lengths takes too long."""
+MOST_SPLITS = 3
+"""Ways to come apart that are followed, for each part."""
+DEEPEST = 4
+"""Times that a part may come apart again."""
+LEAF_INPUTS = 3
+"""Structures are tried over at most so many inputs, ..."""
+MOST_STRUCTURES = 1_600
+"""... and at most so many of them for each part, ..."""
+LARGEST_SIZE = 6
+"""... of at most so many connections."""
+EFFORT = Effort(starts=32, kept=2, steps=20)
+TABLE = 200
+"""Rows of a part's table."""
+CROSSED = 24
+"""Rows over which a factor is averaged."""
+KEPT = 6
+"""Equations for a part that are handed on."""
+JOINED = 24
+"""Ways to join them that are fitted, ..."""
+POLISHED = 8
+"""... and those of which offsets are dropped."""
+MOST_FOUND = 30
+EXACT = 1e-7
+"""Part of the target's spread below which an equation is not to be improved."""
+STEPS = 20
+INVERSES: dict[float | None, tuple[Unit, ...]] = {
+    None: (MUL,),
+    1.0: (),
+    2.0: (SQRT,),
+    -1.0: (DIV,),
+    0.5: (SQUARE,),
+    -2.0: (SQRT, DIV),
+    0.0: (EXP,),
+}
+"""Units that make the function from the sum of the parts of its power; None is their product."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A function to be explained: its values at some points, and how well they are known."""
+
+    inputs: tuple[int, ...]
+    sample: Sample
+    noise: float
+    depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What all parts of a target have in common."""
+
+    task: Task
+    seed: int
+    deadline: float
+
+    @property
+    def prior(self) -> Prior:
+        return self.task.prior
+
+    @property
+    def is_late(self) -> bool:
+        return time.monotonic() > self.deadline
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An equation for a part: twice the nats of its description, its error, and itself."""
+
+    length: float
+    error: float
+    expression: Expression
+
+
+def separated(task: Task, seed: int, deadline: float = math.inf) -> list[Candidate]:
+    """Equations that are joined from parts, the best first; none where nothing comes apart.
+
+    Parameters
+    ----------
+    task : Task
+        The target.
+    seed : int
+        Fixes all that is drawn.
+    deadline : float
+        The moment (``time.monotonic()``) after which nothing is begun.
+    """
+    inputs = tuple(
+        i
+        for i, name in enumerate(task.names)
+        if task.prior.inputs.get(name, {}).get("only_in", True) != ()
+    )
+    n = len(task.train)
+    if n < max(LEAST_ROWS, ROWS_PER_INPUT * len(inputs)) or not 1 < len(inputs) <= MOST_INPUTS:
+        return []
+    search = _Search(task, seed, deadline)
+    sample = task.train.head(REFINED_ROWS)
+    with np.errstate(all="ignore"):
+        found = _explained(search, _Part(inputs, sample, 0.0, 0))
+        candidates = [
+            c
+            for c in (task.candidate(e) for e in _shorter(search, found[:MOST_FOUND]))
+            if c is not None
+        ]
+    return candidates
+
+
+def _shorter(search: _Search, found: Sequence[_Found]) -> Iterator[Expression]:
+    """The equations in their simplest form: that a²·b² is (a·b)² no part can know."""
+    probe = np.ascontiguousarray(search.task.train.XT[:, :TABLE].T)
+    for f in found:
+        yield simplify(f.expression, probe, search.prior)
+
+
+# --- one part ----------------------------------------------------------------------------------
+
+
+def _explained(search: _Search, part: _Part) -> list[_Found]:
+    """Equations for a part, the shortest description first."""
+    if search.is_late:
+        return []
+    if len(part.inputs) == 1:
+        return _enumerated(search, part)
+    surrogate = Surrogate.fit(part.sample, part.inputs)
+    if not surrogate.r2 > TRUSTED:
+        return []
+    rng = np.random.default_rng((search.seed, *part.inputs))
+    inputs = relevant(surrogate, part.sample.XT, rng)
+    found: list[_Found] = []
+    if len(inputs) > 1 and part.depth < DEEPEST:
+        ways = splits(surrogate, part.sample.XT, inputs, np.sign(part.sample.y), rng)
+        possible = (w for w in ways if _is_possible(w, search.prior))
+        for split, _ in zip(possible, range(MOST_SPLITS), strict=False):
+            found += _conquered(search, part, surrogate, split)
+            if _is_good(found, part, surrogate) or search.is_late:
+                break
+    # The whole target's small structures are tried elsewhere, over all its inputs.
+    is_new = part.depth > 0 or len(inputs) < len(part.inputs)
+    if is_new and 0 < len(inputs) <= LEAF_INPUTS and not _is_good(found, part, surrogate):
+        found += _enumerated(search, _Part(inputs, part.sample, part.noise, part.depth))
+    return _distinct(found)
+
+
+def _is_possible(split: Split, prior: Prior) -> bool:
+    return all(unit.name in prior.units for unit in INVERSES[split.power])
+
+
+def _is_good(found: Sequence[_Found], part: _Part, surrogate: Surrogate) -> bool:
+    """Whether an equation is as accurate as the rows permit."""
+    enough = max(EXACT * surrogate.scale, part.noise)
+    return any(f.error <= enough for f in found)
+
+
+def _distinct(found: Sequence[_Found]) -> list[_Found]:
+    """The best of each structure, in order."""
+    best: dict[object, _Found] = {}
+    for f in sorted(found, key=lambda f: f.length):
+        best.setdefault(f.expression.skeleton, f)
+    return list(best.values())
+
+
+def _length(search: _Search, part: _Part, error: float, n_constants: int, size: float) -> float:
+    """Twice the nats of a description of a part's values, which are not known exactly."""
+    mse = error + part.noise**2 + LITTLE
+    return description_length(part.sample.n_rows, mse, n_constants, size)
+
+
+def _enumerated(search: _Search, part: _Part) -> list[_Found]:
+    """The best of all small structures over the inputs of a part."""
+    prior, names = search.prior, search.task.names
+    grammar = grammar_of(prior, names, part.inputs)
+    scale = part.sample.spread() or 1.0
+    rows = part.sample.head(FITTING_ROWS)
+    rows = Sample(rows.XT, rows.y / scale, rows.weight)
+    found: list[_Found] = []
+    tried = 0
+    for size in range(1, LARGEST_SIZE * RESOLUTION + 1):
+        tried += n_structures(prior, names, part.inputs, size, MOST_STRUCTURES)
+        if tried > MOST_STRUCTURES or search.is_late:
+            break
+        structures = [Structure(terms, size) for terms in grammar.sums(size)]
+        if not structures:
+            continue
+        batch = Batch(grammar, structures)
+        seeds = np.arange(len(structures), dtype=np.uint64) * np.uint64(1_000_003)
+        seeds += np.uint64(search.seed * 1009 + size)
+        for bare in (True, False):
+            fits = batch.fit(rows, search.task.domain, seeds, bare, EFFORT)
+            for i in np.argsort(fits.errors, kind="stable")[:KEPT].tolist():
+                error = scale**2 * float(fits.errors[i])
+                if error < math.inf:
+                    complexity = grammar.complexity(size)
+                    length = _length(search, part, error, int(fits.n_free[i]), complexity)
+                    e = _scaled(fits.expression(i), scale)
+                    found.append(_Found(length, math.sqrt(error), e))
+    return _distinct(found)[:KEPT]
+
+
+def _scaled(expression: Expression, factor: float) -> Expression:
+    return Expression(
+        expression.names, expression.nodes, (expression.outputs[0].scaled(factor),)
+    ).canonical()
+
+
+# --- parts of a part ---------------------------------------------------------------------------
+
+
+def _conquered(search: _Search, part: _Part, surrogate: Surrogate, split: Split) -> list[_Found]:
+    """Equations for a part that comes apart in a given way."""
+    parts = _factors(part, surrogate, split) if split.power is None else _summands(part, split)
+    if parts is None:
+        return []
+    choices: list[list[Expression]] = []
+    for smaller in parts:
+        found = _explained(search, smaller)[:KEPT]
+        if not found:
+            return []
+        choices.append([f.expression for f in found])
+    return _joined(search, part, split, choices)
+
+
+def _factors(part: _Part, surrogate: Surrogate, split: Split) -> list[_Part]:
+    """Tables of the factors of a product."""
+    XT = part.sample.XT
+    rows = XT[:, : min(TABLE, XT.shape[1])]
+    others = XT[:, -min(CROSSED, XT.shape[1]) :]
+    parts = []
+    for group in split.groups:
+        # The group's inputs of one row with the other inputs of another.
+        points = np.repeat(others[:, None], rows.shape[1], axis=1)
+        points[list(group)] = rows[list(group)][:, :, None]
+        values = surrogate.predict(points.reshape(len(XT), -1)).reshape(rows.shape[1], -1)
+        u, s, _ = np.linalg.svd(values - split.constant, full_matrices=False)
+        y = u[:, 0] * (1.0 if u[:, 0].sum() >= 0.0 else -1.0)
+        scale = float(y.std()) or 1.0
+        left = math.sqrt(float(np.mean(s[1:] ** 2)) / rows.shape[1]) / max(s[0], 1e-300)
+        table = Sample(rows, y / scale, part.sample.weight[: rows.shape[1]])
+        parts.append(_Part(group, table, left / scale, part.depth + 1))
+    return parts
+
+
+def _summands(part: _Part, split: Split) -> list[_Part] | None:
+    """Tables of the summands of a power of the function."""
+    sample, power = part.sample, split.power
+    if power != 1.0:
+        f = np.abs(sample.y)
+        y = np.log(f) if power == 0.0 else f**power
+        slope = 1.0 / f if power == 0.0 else power * f ** (power - 1.0)
+        weight = sample.weight / np.maximum(slope**2, 1e-12 * np.median(slope**2))
+        if not np.all(np.isfinite(y)):
+            return None
+        sample = Sample(sample.XT, y, weight)
+    inputs = tuple(i for group in split.groups for i in group)
+    surrogate = Surrogate.fit(sample, inputs, split.groups)
+    rows = sample.XT[:, : min(TABLE, len(sample))]
+    parts = []
+    for k, group in enumerate(split.groups):
+        y, noise = surrogate.component(k, rows)
+        # All but one begin at zero, more or less: who joins them finds the constant.
+        table = Sample(rows, y + (surrogate.mean if k == 0 else 0.0), np.ones(len(y)))
+        parts.append(_Part(group, table, noise, part.depth + 1))
+    return parts
+
+
+def _joined(
+    search: _Search, part: _Part, split: Split, choices: Sequence[Sequence[Expression]]
+) -> list[_Found]:
+    """The parts put together and fitted, the best of them without needless offsets."""
+    sample, prior = part.sample, search.prior
+    states: list[tuple[float, FittedExpression]] = []
+    for chosen in _combinations(choices):
+        if search.is_late:
+            break
+        expression = _together(split, chosen, sample)
+        if expression is None:
+            continue
+        # What is not allowed in this place may be so in another: only the whole is judged.
+        if part.depth == 0 and not expression.is_allowed(prior):
+            continue
+        state = fitted(expression, sample, STEPS, patient=True)
+        if state is not None:
+            states.append((_state_length(search, part, state), state))
+    states.sort(key=lambda entry: entry[0])
+    found = []
+    for _, state in states[:POLISHED]:
+        if search.is_late:
+            break
+        if part.depth == 0:
+            state = without_offsets(state, sample, prior)
+        length = _state_length(search, part, state)
+        found.append(_Found(length, math.sqrt(state.error), state.expression))
+    return found
+
+
+def _state_length(search: _Search, part: _Part, state: FittedExpression) -> float:
+    complexity = state.expression.complexity(search.prior)
+    return _length(search, part, state.error, len(state.program.free), complexity)
+
+
+def _combinations(choices: Sequence[Sequence[Expression]]) -> Iterator[list[Expression]]:
+    """Ways to choose one of each, the best together first, then with ever worse ones."""
+    n = len(choices)
+    places = sorted(
+        np.ndindex(*(len(c) for c in choices)) if n <= 3 else _near_best([len(c) for c in choices]),
+        key=lambda place: (sum(place), place),
+    )
+    for place in places[:JOINED]:
+        yield [c[k] for c, k in zip(choices, place, strict=True)]
+
+
+def _near_best(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The best of each, and ways in which one or two are others."""
+    best = [0] * len(lengths)
+    yield tuple(best)
+    for i in range(len(lengths)):
+        for a in range(1, lengths[i]):
+            yield (*best[:i], a, *best[i + 1 :])
+            for j in range(i + 1, len(lengths)):
+                if lengths[j] > 1:
+                    yield (*best[:i], a, *best[i + 1 : j], 1, *best[j + 1 :])
+
+
+def _together(split: Split, chosen: Sequence[Expression], sample: Sample) -> Expression | None:
+    """The function made of its parts; None if it is not defined on the rows."""
+    builder = Builder(chosen[0].names)
+    sums = [translate(e.outputs[0], builder.copy(e)) for e in chosen]
+    if split.power is None:
+        product = sums[0]
+        for other in sums[1:]:
+            product = builder.apply(MUL, product, other)
+        value = Program.of(builder.expression(product)).evaluate(sample.XT)
+        size = float(value @ value)
+        if not (math.isfinite(size) and size > 0.0):
+            return None
+        scale = float(value @ (sample.y - split.constant)) / size
+        return builder.expression(product.scaled(scale).plus(Sum(split.constant)))
+    total = Sum.total(sums)
+    if SQRT in INVERSES[split.power]:
+        total = _positive(builder, total, sample)
+    for unit in INVERSES[split.power]:
+        total = builder.apply(unit, Sum(1.0), total) if unit is DIV else builder.apply(unit, total)
+    if split.power != 1.0 and sample.y[0] < 0.0:
+        total = total.scaled(-1.0)
+    return builder.expression(total)
+
+
+def _positive(builder: Builder, total: Sum, sample: Sample) -> Sum:
+    """What stands below a root, positive on all rows: small errors may have made it negative."""
+    value = Program.of(builder.expression(total)).evaluate(sample.XT)
+    low, high = float(value.min()), float(value.max())
+    if low > 0.0 or not math.isfinite(high - low):
+        return total
+    if low > total.bias:
+        return total._replace(bias=0.0)
+    return total.plus(Sum(1e-3 * (high - low) - low))
