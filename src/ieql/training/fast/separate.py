@@ -31,7 +31,7 @@ from ieql.training.fast.complete import (
     n_structures,
     without_offsets,
 )
-from ieql.training.fast.eliminate import FittedExpression, fitted
+from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
 from ieql.training.fast.separability import Split, relevant, splits
 from ieql.training.fast.structures import RESOLUTION, Structure
 from ieql.training.fast.surrogate import Surrogate
@@ -72,6 +72,14 @@ POLISHED = 8
 MOST_FOUND = 30
 EXACT = 1e-7
 """Part of the target's spread below which an equation is not to be improved."""
+NOISY = 3e-3
+"""Part of the target's spread above which a surrogate's noise is that of the rows."""
+DOUBTS = (3.0, 30.0, 1.0)
+"""Errors of a table that are reckoned with, in multiples of what is expected."""
+INDEPENDENT = 40.0
+"""Rows of a table that have errors of their own."""
+LEAST_NOISE = 1e-5
+"""A surrogate is never better known, in spreads of the part."""
 STEPS = 20
 INVERSES: dict[float | None, tuple[Unit, ...]] = {
     None: (MUL,),
@@ -114,11 +122,12 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Found:
-    """An equation for a part: twice the nats of its description, its error, and itself."""
+    """An equation for a part, with its root mean squared error and what it is made of."""
 
-    length: float
-    error: float
     expression: Expression
+    error: float
+    n_constants: int
+    complexity: float
 
 
 def separated(task: Task, seed: int, deadline: float = math.inf) -> list[Candidate]:
@@ -186,7 +195,7 @@ def _explained(search: _Search, part: _Part) -> list[_Found]:
     is_new = part.depth > 0 or len(inputs) < len(part.inputs)
     if is_new and 0 < len(inputs) <= LEAF_INPUTS and not _is_good(found, part, surrogate):
         found += _enumerated(search, _Part(inputs, part.sample, part.noise, part.depth))
-    return _distinct(found)
+    return _ranked(found, part)
 
 
 def _is_possible(split: Split, prior: Prior) -> bool:
@@ -196,21 +205,39 @@ def _is_possible(split: Split, prior: Prior) -> bool:
 def _is_good(found: Sequence[_Found], part: _Part, surrogate: Surrogate) -> bool:
     """Whether an equation is as accurate as the rows permit."""
     enough = max(EXACT * surrogate.scale, part.noise)
+    if surrogate.noise > NOISY * surrogate.scale:
+        # Less may be what the surrogate cannot do.
+        enough = max(enough, 1.05 * surrogate.noise)
     return any(f.error <= enough for f in found)
 
 
-def _distinct(found: Sequence[_Found]) -> list[_Found]:
-    """The best of each structure, in order."""
-    best: dict[object, _Found] = {}
-    for f in sorted(found, key=lambda f: f.length):
-        best.setdefault(f.expression.skeleton, f)
-    return list(best.values())
+def _ranked(found: Sequence[_Found], part: _Part) -> list[_Found]:
+    """The best of each structure, the shortest descriptions first.
+
+    How well the values of a table are known is itself uncertain. So the shortest descriptions for
+    larger and for smaller errors take turns.
+    """
+    if part.depth == 0:
+        return list(_unequal(sorted(found, key=lambda f: _length(f, part, 0.0))))
+    orders = [sorted(found, key=lambda f, n=n: _length(f, part, n * part.noise)) for n in DOUBTS]
+    return list(_unequal([f for turn in zip(*orders, strict=True) for f in turn]))
 
 
-def _length(search: _Search, part: _Part, error: float, n_constants: int, size: float) -> float:
-    """Twice the nats of a description of a part's values, which are not known exactly."""
-    mse = error + part.noise**2 + LITTLE
-    return description_length(part.sample.n_rows, mse, n_constants, size)
+def _unequal(found: Sequence[_Found]) -> Iterator[_Found]:
+    """The first of each structure."""
+    seen = set()
+    for f in found:
+        if f.expression.skeleton not in seen:
+            seen.add(f.expression.skeleton)
+            yield f
+
+
+def _length(found: _Found, part: _Part, noise: float) -> float:
+    """Twice the nats of a description of a part's values, which have errors of their own."""
+    # Those of a table are smooth: neighbouring rows share them, and together tell little.
+    n = part.sample.n_rows if part.depth == 0 else min(part.sample.n_rows, INDEPENDENT)
+    mse = found.error**2 + noise**2 + LITTLE
+    return description_length(n, mse, found.n_constants, found.complexity)
 
 
 def _enumerated(search: _Search, part: _Part) -> list[_Found]:
@@ -221,8 +248,10 @@ def _enumerated(search: _Search, part: _Part) -> list[_Found]:
     rows = part.sample.head(FITTING_ROWS)
     rows = Sample(rows.XT, rows.y / scale, rows.weight)
     found: list[_Found] = []
-    tried = 0
-    for size in range(1, LARGEST_SIZE * RESOLUTION + 1):
+    tried, last = 0, LARGEST_SIZE * RESOLUTION
+    for size in range(1, last + 1):
+        if size > last:
+            break
         tried += n_structures(prior, names, part.inputs, size, MOST_STRUCTURES)
         if tried > MOST_STRUCTURES or search.is_late:
             break
@@ -235,13 +264,15 @@ def _enumerated(search: _Search, part: _Part) -> list[_Found]:
         for bare in (True, False):
             fits = batch.fit(rows, search.task.domain, seeds, bare, EFFORT)
             for i in np.argsort(fits.errors, kind="stable")[:KEPT].tolist():
-                error = scale**2 * float(fits.errors[i])
+                error = scale * math.sqrt(float(fits.errors[i]))
                 if error < math.inf:
-                    complexity = grammar.complexity(size)
-                    length = _length(search, part, error, int(fits.n_free[i]), complexity)
                     e = _scaled(fits.expression(i), scale)
-                    found.append(_Found(length, math.sqrt(error), e))
-    return _distinct(found)[:KEPT]
+                    n_free, complexity = int(fits.n_free[i]), grammar.complexity(size)
+                    found.append(_Found(e, error, n_free, complexity))
+        if min((f.error for f in found), default=math.inf) <= DOUBTS[0] * part.noise:
+            # What is larger is hardly better; one more connection is for those near the truth.
+            last = min(last, size + RESOLUTION)
+    return _ranked(found, part)[:KEPT]
 
 
 def _scaled(expression: Expression, factor: float) -> Expression:
@@ -283,7 +314,7 @@ def _factors(part: _Part, surrogate: Surrogate, split: Split) -> list[_Part]:
         scale = float(y.std()) or 1.0
         left = math.sqrt(float(np.mean(s[1:] ** 2)) / rows.shape[1]) / max(s[0], 1e-300)
         table = Sample(rows, y / scale, part.sample.weight[: rows.shape[1]])
-        parts.append(_Part(group, table, left / scale, part.depth + 1))
+        parts.append(_Part(group, table, max(left / scale, LEAST_NOISE), part.depth + 1))
     return parts
 
 
@@ -304,9 +335,9 @@ def _summands(part: _Part, split: Split) -> list[_Part] | None:
     parts = []
     for k, group in enumerate(split.groups):
         y, noise = surrogate.component(k, rows)
-        # All but one begin at zero, more or less: who joins them finds the constant.
-        table = Sample(rows, y + (surrogate.mean if k == 0 else 0.0), np.ones(len(y)))
-        parts.append(_Part(group, table, noise, part.depth + 1))
+        # Which part a constant belongs to is not known, so one of them gets it all.
+        table = Sample(rows, y - y.mean() + (surrogate.mean if k == 0 else 0.0), np.ones(len(y)))
+        parts.append(_Part(group, table, max(noise, LEAST_NOISE * surrogate.scale), part.depth + 1))
     return parts
 
 
@@ -320,29 +351,27 @@ def _joined(
         if search.is_late:
             break
         expression = _together(split, chosen, sample)
-        if expression is None:
-            continue
-        # What is not allowed in this place may be so in another: only the whole is judged.
-        if part.depth == 0 and not expression.is_allowed(prior):
-            continue
-        state = fitted(expression, sample, STEPS, patient=True)
+        state = None if expression is None else fitted(expression, sample, STEPS, patient=True)
         if state is not None:
-            states.append((_state_length(search, part, state), state))
+            states.append((_length(_found(search, state), part, part.noise), state))
     states.sort(key=lambda entry: entry[0])
     found = []
     for _, state in states[:POLISHED]:
         if search.is_late:
             break
         if part.depth == 0:
-            state = without_offsets(state, sample, prior)
-        length = _state_length(search, part, state)
-        found.append(_Found(length, math.sqrt(state.error), state.expression))
+            state = without_offsets(drop_unneeded(state, sample, prior), sample, prior)
+            # What is not allowed in one place may be so in another: only the whole is judged.
+            if not state.expression.is_allowed(prior):
+                continue
+        found.append(_found(search, state))
     return found
 
 
-def _state_length(search: _Search, part: _Part, state: FittedExpression) -> float:
+def _found(search: _Search, state: FittedExpression) -> _Found:
     complexity = state.expression.complexity(search.prior)
-    return _length(search, part, state.error, len(state.program.free), complexity)
+    n_constants = len(state.program.free)
+    return _Found(state.expression, math.sqrt(state.error), n_constants, complexity)
 
 
 def _combinations(choices: Sequence[Sequence[Expression]]) -> Iterator[list[Expression]]:
