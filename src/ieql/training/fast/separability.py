@@ -27,7 +27,7 @@ CLEAR = (1.5, 3.0, 8.0)
 """What exceeds its expected error by this factor is real; the later ones are tried after."""
 POWERS = (1.0, 2.0, -1.0, 0.5, -2.0, 0.0)
 """Powers of a function whose parts may add up; zero stands for the logarithm."""
-LEAST = 1e-3
+LEAST = 5e-4
 """Part of the target's spread below which nothing matters, however small its error."""
 SAME = 0.02
 """Constants that differ by less, in spreads of the target, are one."""
@@ -54,8 +54,22 @@ class Split:
     constant: float = 0.0
 
 
-def relevant(surrogate: Surrogate, XT: Array, rng: np.random.Generator) -> tuple[int, ...]:
-    """The inputs that change the function by more than the surrogate's error."""
+def relevant(
+    surrogate: Surrogate, XT: Array, rng: np.random.Generator, error: float = 0.0
+) -> tuple[int, ...]:
+    """The inputs that change the function by more than its error.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        Stands for the function.
+    XT : array (inputs, rows)
+        Points where it is known.
+    rng : Generator
+        Draws points.
+    error : float
+        Errors of the values that it was fitted to, if they are too smooth for it to see.
+    """
     found = []
     for i in surrogate.inputs:
         first, second = _rows(XT, rng)
@@ -64,7 +78,7 @@ def relevant(surrogate: Surrogate, XT: Array, rng: np.random.Generator) -> tuple
         values, covariances = surrogate.joint(points.reshape(len(XT), -1), 2)
         change = values[:, 0] - values[:, 1]
         gradient = np.broadcast_to([1.0, -1.0], values.shape)
-        if _ratio(change, gradient, covariances, surrogate) > CLEAR[0]:
+        if _ratio(change, gradient, covariances, _Errors(surrogate, error)) > CLEAR[0]:
             found.append(i)
     return tuple(found)
 
@@ -75,6 +89,7 @@ def splits(
     inputs: Sequence[int],
     signs: Array,
     rng: np.random.Generator,
+    error: float = 0.0,
 ) -> list[Split]:
     """The ways in which a function comes apart, the clearest first.
 
@@ -90,15 +105,18 @@ def splits(
         Signs of the target: powers are for those with one sign.
     rng : Generator
         Draws points.
+    error : float
+        As of `relevant`.
     """
+    errors = _Errors(surrogate, error)
     pairs = list(combinations(inputs, 2))
     if not pairs:
         return []
     sets = {pair: _four(surrogate, XT, pair, rng) for pair in pairs}
     found: dict[Split, None] = {}
     sign = float(signs[0]) if np.all(signs == signs[0]) else 0.0
-    first, *others = _sums(surrogate, sets, sign)
-    everything = [first, *_products(surrogate, sets), *others]
+    first, *others = _sums(errors, sets, sign)
+    everything = [first, *_products(errors, sets), *others]
     for clear in CLEAR:
         for power, constant, ratios in everything:
             groups = _components(inputs, [p for p, ratio in ratios.items() if ratio > clear])
@@ -106,6 +124,15 @@ def splits(
             if len(groups) > 1 and (power, constant, groups) not in known:
                 found[Split(groups, power, constant)] = None
     return list(found)
+
+
+class _Errors:
+    """By what the errors of a surrogate are judged."""
+
+    def __init__(self, surrogate: Surrogate, error: float) -> None:
+        self.mean, self.scale = surrogate.mean, surrogate.scale
+        self.overconfidence = surrogate.overconfidence
+        self.least = max(error, LEAST * surrogate.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +158,7 @@ def _four(surrogate: Surrogate, XT: Array, pair: Pair, rng: np.random.Generator)
     return _Sets(*surrogate.joint(points.reshape(len(XT), -1), 4))
 
 
-def _ratio(contrast: Array, gradient: Array, covariances: Array, surrogate: Surrogate) -> float:
+def _ratio(contrast: Array, gradient: Array, covariances: Array, errors: _Errors) -> float:
     """How much larger a contrast is than its expected error.
 
     Only the better known half of the sets counts: where inputs depend on each other, some points
@@ -139,15 +166,13 @@ def _ratio(contrast: Array, gradient: Array, covariances: Array, surrogate: Surr
     """
     variance = np.einsum("si,sij,sj->s", gradient, covariances, gradient)
     size = np.sum(gradient**2, axis=1)
-    least = LEAST * surrogate.scale / surrogate.overconfidence
-    variance = np.maximum(variance, 0.0) + size * least**2 / 4.0
+    variance = np.maximum(variance, 0.0) * errors.overconfidence**2 + size * errors.least**2
     known = np.isfinite(contrast) & np.isfinite(variance)
     if not known.any():
         return np.inf
     contrast, variance = contrast[known], variance[known]
     better = variance <= np.median(variance)
-    ratio = np.sqrt(np.mean(contrast[better] ** 2) / np.mean(variance[better]))
-    return float(ratio) / surrogate.overconfidence
+    return float(np.sqrt(np.mean(contrast[better] ** 2) / np.mean(variance[better])))
 
 
 def _mixed(values: Array) -> Array:
@@ -159,7 +184,7 @@ Measured = tuple[float | None, float, dict[Pair, float]]
 """A power, a constant, and for each pair of inputs how clearly they do not come apart."""
 
 
-def _sums(surrogate: Surrogate, sets: dict[Pair, _Sets], sign: float) -> Iterator[Measured]:
+def _sums(errors: _Errors, sets: dict[Pair, _Sets], sign: float) -> Iterator[Measured]:
     """Powers of the function as sums."""
     signs = np.array([1.0, -1.0, -1.0, 1.0])
     for power in POWERS:
@@ -175,15 +200,15 @@ def _sums(surrogate: Surrogate, sets: dict[Pair, _Sets], sign: float) -> Iterato
                 f = np.where(f > 0.0, f, np.nan)
                 value = np.log(f) if power == 0.0 else f**power
                 slope = 1.0 / f if power == 0.0 else power * f ** (power - 1.0)
-            ratios[pair] = _ratio(_mixed(value), slope * signs, four.covariances, surrogate)
+            ratios[pair] = _ratio(_mixed(value), slope * signs, four.covariances, errors)
         yield power, 0.0, ratios
 
 
-def _products(surrogate: Surrogate, sets: dict[Pair, _Sets]) -> Iterator[Measured]:
+def _products(errors: _Errors, sets: dict[Pair, _Sets]) -> Iterator[Measured]:
     """The function, without a constant, as a product."""
 
     def ratios(constant: float) -> dict[Pair, float]:
-        return {p: _product_ratio(four, constant, surrogate) for p, four in sets.items()}
+        return {p: _product_ratio(four, constant, errors) for p, four in sets.items()}
 
     yield None, 0.0, ratios(0.0)
     constants: list[float] = [0.0]
@@ -192,20 +217,20 @@ def _products(surrogate: Surrogate, sets: dict[Pair, _Sets]) -> Iterator[Measure
         mixed, determinant = _mixed(f), f[:, 0] * f[:, 3] - f[:, 1] * f[:, 2]
         # f₁₁ f₂₂ - f₁₂ f₂₁ of what is left without a constant c is linear in c.
         constant = float(mixed @ determinant / max(float(mixed @ mixed), 1e-300))
-        if abs(constant - surrogate.mean) > FAR * surrogate.scale:
+        if abs(constant - errors.mean) > FAR * errors.scale:
             continue  # of a sum, which is the limit
-        if _product_ratio(four, constant, surrogate) > CLEAR[0]:
+        if _product_ratio(four, constant, errors) > CLEAR[0]:
             continue
-        if all(abs(constant - c) > SAME * surrogate.scale for c in constants):
+        if all(abs(constant - c) > SAME * errors.scale for c in constants):
             constants.append(constant)
             yield None, constant, ratios(constant)
 
 
-def _product_ratio(four: _Sets, constant: float, surrogate: Surrogate) -> float:
+def _product_ratio(four: _Sets, constant: float, errors: _Errors) -> float:
     f = four.values - constant
     contrast = f[:, 0] * f[:, 3] - f[:, 1] * f[:, 2]
     gradient = f[:, ::-1] * np.array([1.0, -1.0, -1.0, 1.0])
-    return _ratio(contrast, gradient, four.covariances, surrogate)
+    return _ratio(contrast, gradient, four.covariances, errors)
 
 
 def _components(inputs: Sequence[int], edges: Sequence[Pair]) -> tuple[tuple[int, ...], ...]:

@@ -182,10 +182,10 @@ def _explained(search: _Search, part: _Part) -> list[_Found]:
     if not surrogate.r2 > TRUSTED:
         return []
     rng = np.random.default_rng((search.seed, *part.inputs))
-    inputs = relevant(surrogate, part.sample.XT, rng)
+    inputs = relevant(surrogate, part.sample.XT, rng, part.noise)
     found: list[_Found] = []
     if len(inputs) > 1 and part.depth < DEEPEST:
-        ways = splits(surrogate, part.sample.XT, inputs, np.sign(part.sample.y), rng)
+        ways = splits(surrogate, part.sample.XT, inputs, np.sign(part.sample.y), rng, part.noise)
         possible = (w for w in ways if _is_possible(w, search.prior))
         for split, _ in zip(possible, range(MOST_SPLITS), strict=False):
             found += _conquered(search, part, surrogate, split)
@@ -303,6 +303,7 @@ def _factors(part: _Part, surrogate: Surrogate, split: Split) -> list[_Part]:
     XT = part.sample.XT
     rows = XT[:, : min(TABLE, XT.shape[1])]
     others = XT[:, -min(CROSSED, XT.shape[1]) :]
+    error = math.hypot(part.noise, surrogate.error(rows))
     parts = []
     for group in split.groups:
         # The group's inputs of one row with the other inputs of another.
@@ -312,7 +313,8 @@ def _factors(part: _Part, surrogate: Surrogate, split: Split) -> list[_Part]:
         u, s, _ = np.linalg.svd(values - split.constant, full_matrices=False)
         y = u[:, 0] * (1.0 if u[:, 0].sum() >= 0.0 else -1.0)
         scale = float(y.std()) or 1.0
-        left = math.sqrt(float(np.mean(s[1:] ** 2)) / rows.shape[1]) / max(s[0], 1e-300)
+        # As if all errors of the function went into this factor.
+        left = error * math.sqrt(values.shape[1]) / max(float(s[0]), 1e-300)
         table = Sample(rows, y / scale, part.sample.weight[: rows.shape[1]])
         parts.append(_Part(group, table, max(left / scale, LEAST_NOISE), part.depth + 1))
     return parts
@@ -320,7 +322,7 @@ def _factors(part: _Part, surrogate: Surrogate, split: Split) -> list[_Part]:
 
 def _summands(part: _Part, split: Split) -> list[_Part] | None:
     """Tables of the summands of a power of the function."""
-    sample, power = part.sample, split.power
+    sample, power, change = part.sample, split.power, 1.0
     if power != 1.0:
         f = np.abs(sample.y)
         y = np.log(f) if power == 0.0 else f**power
@@ -328,6 +330,7 @@ def _summands(part: _Part, split: Split) -> list[_Part] | None:
         weight = sample.weight / np.maximum(slope**2, 1e-12 * np.median(slope**2))
         if not np.all(np.isfinite(y)):
             return None
+        change = float(np.median(np.abs(slope)))
         sample = Sample(sample.XT, y, weight)
     inputs = tuple(i for group in split.groups for i in group)
     surrogate = Surrogate.fit(sample, inputs, split.groups)
@@ -337,6 +340,7 @@ def _summands(part: _Part, split: Split) -> list[_Part] | None:
         y, noise = surrogate.component(k, rows)
         # Which part a constant belongs to is not known, so one of them gets it all.
         table = Sample(rows, y - y.mean() + (surrogate.mean if k == 0 else 0.0), np.ones(len(y)))
+        noise = math.hypot(noise, part.noise * change)
         parts.append(_Part(group, table, max(noise, LEAST_NOISE * surrogate.scale), part.depth + 1))
     return parts
 

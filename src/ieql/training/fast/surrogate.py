@@ -164,6 +164,11 @@ class Surrogate:
         values: Array = self._kernel(self._seen(XT), self.rows) @ self._alpha
         return self.mean + self.scale * values
 
+    def error(self, XT: Array) -> float:
+        """The size of the errors at some points."""
+        variances = self.joint(XT, 1)[1]
+        return float(np.mean(np.maximum(variances, 0.0)) ** 0.5) * self.overconfidence
+
     def component(self, group: int, XT: Array) -> tuple[Array, float]:
         """The part of the function that belongs to a group, and the size of its errors.
 
