@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
-from ieql.equations.builder import Builder, translate
-from ieql.equations.expression import Expression, Sum
-from ieql.equations.program import Program
+from ieql.equations.expression import Expression
 from ieql.equations.simplify import simplify
 from ieql.prior import Prior
 from ieql.selection import Candidate, description_length
@@ -32,11 +30,11 @@ from ieql.training.fast.complete import (
     without_offsets,
 )
 from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
+from ieql.training.fast.joining import INVERSES, combinations_of, together
 from ieql.training.fast.separability import Split, relevant, splits
 from ieql.training.fast.structures import RESOLUTION, Structure
 from ieql.training.fast.surrogate import Surrogate
 from ieql.training.task import Task
-from ieql.units import DIV, EXP, MUL, SQRT, SQUARE, Unit
 
 __all__ = ["separated"]
 
@@ -81,16 +79,6 @@ INDEPENDENT = 40.0
 LEAST_NOISE = 1e-5
 """A surrogate is never better known, in spreads of the part."""
 STEPS = 20
-INVERSES: dict[float | None, tuple[Unit, ...]] = {
-    None: (MUL,),
-    1.0: (),
-    2.0: (SQRT,),
-    -1.0: (DIV,),
-    0.5: (SQUARE,),
-    -2.0: (SQRT, DIV),
-    0.0: (EXP,),
-}
-"""Units that make the function from the sum of the parts of its power; None is their product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +211,11 @@ def _ranked(found: Sequence[_Found], part: _Part) -> list[_Found]:
     """
     if part.depth == 0:
         return list(_unequal(sorted(found, key=lambda f: _length(f, part, 0.0))))
-    orders = [sorted(found, key=lambda f, n=n: _length(f, part, n * part.noise)) for n in DOUBTS]
+
+    def order(doubt: float) -> list[_Found]:
+        return sorted(found, key=lambda f: _length(f, part, doubt * part.noise))
+
+    orders = [order(doubt) for doubt in DOUBTS]
     return list(_unequal([f for turn in zip(*orders, strict=True) for f in turn]))
 
 
@@ -327,7 +319,7 @@ def _factors(part: _Part, surrogate: Surrogate, split: Split) -> list[_Part]:
 def _summands(part: _Part, split: Split) -> list[_Part] | None:
     """Tables of the summands of a power of the function."""
     sample, power, change = part.sample, split.power, 1.0
-    if power != 1.0:
+    if power is not None and power != 1.0:
         f = np.abs(sample.y)
         y = np.log(f) if power == 0.0 else f**power
         slope = 1.0 / f if power == 0.0 else power * f ** (power - 1.0)
@@ -357,10 +349,10 @@ def _joined(
     """The parts put together and fitted, the best of them without needless offsets."""
     sample, prior = part.sample, search.prior
     states: list[tuple[float, FittedExpression]] = []
-    for chosen in _combinations(choices):
+    for chosen in combinations_of(choices, JOINED):
         if search.is_late:
             break
-        expression = _together(split, chosen, sample)
+        expression = together(split, chosen, sample)
         state = None if expression is None else fitted(expression, sample, STEPS, patient=True)
         if state is not None:
             states.append((_length(_found(search, state), part, part.noise), state))
@@ -382,61 +374,3 @@ def _found(search: _Search, state: FittedExpression) -> _Found:
     complexity = state.expression.complexity(search.prior)
     n_constants = len(state.program.free)
     return _Found(state.expression, math.sqrt(state.error), n_constants, complexity)
-
-
-def _combinations(choices: Sequence[Sequence[Expression]]) -> Iterator[list[Expression]]:
-    """Ways to choose one of each, the best together first, then with ever worse ones."""
-    n = len(choices)
-    places = sorted(
-        np.ndindex(*(len(c) for c in choices)) if n <= 3 else _near_best([len(c) for c in choices]),
-        key=lambda place: (sum(place), place),
-    )
-    for place in places[:JOINED]:
-        yield [c[k] for c, k in zip(choices, place, strict=True)]
-
-
-def _near_best(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The best of each, and ways in which one or two are others."""
-    best = [0] * len(lengths)
-    yield tuple(best)
-    for i in range(len(lengths)):
-        for a in range(1, lengths[i]):
-            yield (*best[:i], a, *best[i + 1 :])
-            for j in range(i + 1, len(lengths)):
-                if lengths[j] > 1:
-                    yield (*best[:i], a, *best[i + 1 : j], 1, *best[j + 1 :])
-
-
-def _together(split: Split, chosen: Sequence[Expression], sample: Sample) -> Expression | None:
-    """The function made of its parts; None if it is not defined on the rows."""
-    builder = Builder(chosen[0].names)
-    sums = [translate(e.outputs[0], builder.copy(e)) for e in chosen]
-    if split.power is None:
-        product = sums[0]
-        for other in sums[1:]:
-            product = builder.apply(MUL, product, other)
-        value = Program.of(builder.expression(product)).evaluate(sample.XT)
-        size = float(value @ value)
-        if not (math.isfinite(size) and size > 0.0):
-            return None
-        scale = float(value @ (sample.y - split.constant)) / size
-        return builder.expression(product.scaled(scale).plus(Sum(split.constant)))
-    total = Sum.total(sums)
-    if SQRT in INVERSES[split.power]:
-        total = _positive(builder, total, sample)
-    for unit in INVERSES[split.power]:
-        total = builder.apply(unit, Sum(1.0), total) if unit is DIV else builder.apply(unit, total)
-    if split.power != 1.0 and sample.y[0] < 0.0:
-        total = total.scaled(-1.0)
-    return builder.expression(total)
-
-
-def _positive(builder: Builder, total: Sum, sample: Sample) -> Sum:
-    """What stands below a root, positive on all rows: small errors may have made it negative."""
-    value = Program.of(builder.expression(total)).evaluate(sample.XT)
-    low, high = float(value.min()), float(value.max())
-    if low > 0.0 or not math.isfinite(high - low):
-        return total
-    if low > total.bias:
-        return total._replace(bias=0.0)
-    return total.plus(Sum(1e-3 * (high - low) - low))

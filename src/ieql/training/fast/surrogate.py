@@ -9,6 +9,7 @@ a kernel that is such a sum, which tells its parts apart.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,10 @@ SIZES = (1e-3, 30.0)
 """Limits of the sizes of functions, in standard deviations of the target."""
 NOISES = (1e-4, 1.0)
 """Limits of the noise, in standard deviations of the target: no less keeps the matrix regular."""
+STARTS = (1.5, 0.5)
+"""Lengths to start from; the later ones, if with the former ..."""
+MOSTLY_NOISE = 0.3
+"""... more than this part of the target's spread seems to be noise."""
 DECADES = 30.0
 """An input that spans such a ratio may be seen through its logarithm, if that is less skewed."""
 
@@ -253,7 +258,7 @@ class _Kernel:
 
 def _factor(difference: Array, length: float, effect: float) -> Array:
     """One input's part in the covariance: a constant, and what varies with the input."""
-    z = difference * (np.sqrt(0.5) / length)
+    z: Array = difference * (math.sqrt(0.5) / length)
     np.multiply(z, z, out=z)
     np.negative(z, out=z)
     np.exp(z, out=z)
@@ -272,17 +277,22 @@ def _learned(rows: Array, y: Array, weight: Array, places: tuple[tuple[int, ...]
     d = sum(map(len, places))
     limits = [LENGTHS] * d + [EFFECTS] * d + [SIZES] * len(places) + [NOISES]
     halves = np.stack([-0.5 * (rows[i][:, None] - rows[i]) ** 2 for p in places for i in p])
-    start = np.log([*[1.5] * d, *[0.7] * d, *[0.7] * len(places), 0.05])
-    best = minimize(
-        lambda theta: _unlikely(theta, y, 1.0 / weight, places, halves),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.log(limits),
-        options={"maxiter": STEPS, "maxfun": STEPS + 20},
-    )
-    found: Array = best.x
-    return found
+    theta, least = np.zeros(len(limits)), math.inf
+    for length in STARTS:
+        start = np.log([*[length] * d, *[0.7] * d, *[0.7] * len(places), 0.05])
+        found = minimize(
+            lambda theta: _unlikely(theta, y, 1.0 / weight, places, halves),
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.log(limits),
+            options={"maxiter": STEPS, "maxfun": STEPS + 20},
+        )
+        if found.fun < least:
+            theta, least = found.x, float(found.fun)
+        if math.exp(theta[-1]) < MOSTLY_NOISE:
+            break
+    return theta
 
 
 def _unlikely(
