@@ -57,14 +57,3 @@ def test_the_same_seed_gives_the_same_fits_and_another_one_others() -> None:
     same, again, other = (fits(y, 4, seed, little)[1].errors for seed in (1, 1, 900))
     np.testing.assert_array_equal(same, again)
     assert np.any(same != other)
-
-
-def test_no_fit_is_undefined_in_the_domain() -> None:
-    """A logarithm or quotient that the rows allow, but a corner of the domain does not."""
-    g = Grammar(Prior.of("plain"), ("x",), (0,))
-    batch = Batch(g, g.structures(2 * RESOLUTION))
-    sample = Sample(X[None, :].copy(), np.log(X), np.ones(len(X)))
-    corners = np.array([[-1.0, 4.0]])
-    found = batch.fit(sample, corners, np.arange(len(batch), dtype=np.uint64), False, Effort())
-    for i in np.flatnonzero(np.isfinite(found.errors)):
-        assert np.all(np.isfinite(found.expression(int(i)).evaluate(corners.T)))

@@ -35,6 +35,7 @@ from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_
 from ieql.training.fast.lines import lines
 from ieql.training.fast.neighbourhood import explored, places
 from ieql.training.fast.power_laws import power_laws
+from ieql.training.fast.separate import separated
 from ieql.training.fast.structures import RESOLUTION
 from ieql.training.fast.waves import waves
 from ieql.training.parallel import STARTING, in_parallel
@@ -63,6 +64,8 @@ TWICE = 2
 """... so many times, from different starts."""
 SHORTER = 1.0
 """Twice the nats by which a description must be shorter to be progress."""
+BEFORE_SEPARATING = 4
+"""Trainings after which parts of an equation are looked for."""
 AT_ONCE, PER_TRAINING = 1_500, 600
 """A size is tried once it has no more structures than these say for the trainings so far."""
 MOST_STRUCTURES = 15_000
@@ -104,7 +107,9 @@ class Progress:
     length: float = float("inf")
     """Least length of a description of the data."""
     looked: bool = False
-    """Whether power laws and waves were looked for."""
+    """Whether power laws and waves were looked for, ..."""
+    parted: bool = False
+    """... and parts that can be found one by one."""
 
     def patience_with(self, coverage: Coverage) -> int:
         """Number of trainings without progress after which the search may stop by itself."""
@@ -143,6 +148,7 @@ class Progress:
             patient=bool(form.get("patient")),
             length=float(form["length"]) if form.get("length") is not None else float("inf"),
             looked=bool(form.get("looked")),
+            parted=bool(form.get("parted")),
         )
 
 
@@ -205,6 +211,9 @@ class FastTrainer(Trainer):
                 _measure(state, k, budget)
         if state.number >= (budget.max_trainings or math.inf):
             return
+        for k in range(len(state.tasks)):
+            if _may_separate(state, k):
+                _separate(state, k, budget)
         tired = [k for k in range(len(state.tasks)) if _is_tired(state, k)]
         if any(_look_around(state, k, budget) for k in tired):
             return
@@ -271,6 +280,24 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
             for candidate in found:
                 state.add(k, candidate)
     state.progress[k].looked = True
+    _measure(state, k, budget)
+
+
+def _may_separate(state: FastState, k: int) -> bool:
+    """Whether parts are to be looked for: what is easily grown has had its chance."""
+    progress = state.progress[k]
+    late = progress.n_trainings >= BEFORE_SEPARATING
+    return late and not (progress.parted or progress.exact or progress.at_noise)
+
+
+def _separate(state: FastState, k: int, budget: Budget) -> None:
+    """Divide and conquer: parts that depend on some inputs only are found on their own."""
+    state.progress[k].parted = True
+    if len(_inputs(state.tasks[k])) < 2:
+        return
+    with np.errstate(all="ignore"):
+        for candidate in separated(state.tasks[k], budget.seed + 7919 * k, budget.deadline):
+            state.add(k, candidate)
     _measure(state, k, budget)
 
 
