@@ -13,6 +13,7 @@ __all__ = [
     "VALIDATIONS",
     "caution",
     "disagreement_sentence",
+    "few_rows_sentence",
     "ending",
     "outlier_sentence",
     "safety_facts",
@@ -38,6 +39,8 @@ REFUTED = "Not safe: a unit is undefined somewhere in the domain"
 CHANCE = 1e-4
 """Probability below which a difference of two errors is no longer put down to chance."""
 
+FEW_ROWS = 10
+"""With fewer rows an equation is a suggestion."""
 FAR_ABOVE = 2.5
 """How many times the training error a cross-fitted one must be to be worth a sentence."""
 
@@ -86,6 +89,25 @@ def outlier_sentence(
         f"{len(rows):,} of {n_rows:,} rows {'lies' if one else 'lie'} far from {equation} "
         f"and {'was' if one else 'were'} left out of the fit: data row{'' if one else 's'} "
         f"{', '.join(named)}{more}."
+    )
+
+
+def few_rows_sentence(n_rows: int) -> str | None:
+    """What so few rows can tell; None if there are enough of them.
+
+    Examples
+    --------
+    >>> few_rows_sentence(6)
+    '6 rows can only tell equations with up to 3 constants apart: take the selected one as a \
+suggestion until more rows confirm it.'
+    """
+    if n_rows >= FEW_ROWS:
+        return None
+    most = max(n_rows - 3, 1)
+    constants = f"up to {most} constants" if most > 1 else "one constant"
+    return (
+        f"{n_rows} rows can only tell equations with {constants} apart: take the selected one as a "
+        "suggestion until more rows confirm it."
     )
 
 

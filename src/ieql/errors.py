@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "DisagreementWarning",
+    "FewRowsWarning",
     "IeqlError",
     "OutlierWarning",
     "OutsideDomainWarning",
@@ -41,6 +42,10 @@ class OutlierWarning(UserWarning):
 
 class DisagreementWarning(UserWarning):
     """Training and validation error of the selected equation differ by more than chance."""
+
+
+class FewRowsWarning(UserWarning):
+    """There are so few rows that an equation from them is a suggestion: it says what they tell."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

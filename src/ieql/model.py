@@ -28,10 +28,11 @@ from ieql.doubts import (
     VALIDATIONS,
     caution,
     disagreement_sentence,
+    few_rows_sentence,
     outlier_sentence,
 )
 from ieql.equations.expression import Expression
-from ieql.errors import DisagreementWarning, IeqlError, OutlierWarning
+from ieql.errors import DisagreementWarning, FewRowsWarning, IeqlError, OutlierWarning
 from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
@@ -245,6 +246,9 @@ class FittedModel:
     def doubts(self) -> list[tuple[type[Warning], str]]:
         """What is to be said of each output before it is trusted, one sentence each."""
         found: list[tuple[type[Warning], str]] = []
+        few = few_rows_sentence(self.n_data_rows)
+        if few is not None:
+            found.append((FewRowsWarning, few))
         for k, rows in enumerate(self.outliers):
             if rows:
                 sentence = outlier_sentence(rows, self.n_data_rows, self._name(k))

@@ -210,7 +210,7 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
         lines(lambda i: f"{i},{i * i},3"),
         "The target 'y' is 3.0 in every row: there is nothing to learn.",
     ),
-    "two rows": (lines(good, 2), "{table} has 2 sample(s); at least 10 rows are needed."),
+    "two rows": (lines(good, 2), "{table} has 2 sample(s); at least 4 rows are needed."),
     "huge numbers": (
         lines(lambda i: f"{i}e300,{i},{i}"),
         f"The column 'a' {EXTREME} (up to 1.9e+301); give it in another unit.",
@@ -339,7 +339,7 @@ AS_TEXT = "make all names text, for example with X.columns = X.columns.astype(st
     ("X", "y", "sentence"),
     [
         (X[[]], Y, "X has no columns; at least one is needed."),
-        (X.iloc[:0], Y[:0], "X has 0 sample(s); at least 10 rows are needed."),
+        (X.iloc[:0], Y[:0], "X has 0 sample(s); at least 4 rows are needed."),
         (X.set_axis(["a", None], axis=1), Y, "X: column 2 has no name; name it or leave it out."),
         (X.set_axis(["a", " "], axis=1), Y, "X: column 2 has no name; name it or leave it out."),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ieql.doubts import outlier_sentence
+from ieql.doubts import few_rows_sentence, outlier_sentence
 from ieql.report.equation_part import shown_inputs
 from ieql.report.evidence import MAX_OUTLIERS
 from ieql.report.findings import Findings
@@ -20,7 +20,9 @@ OPEN = 10
 
 def doubts(findings: Findings, output: int) -> list[str]:
     """What is to be known of an output before its equation is trusted, a sentence each."""
-    said = (_sentence(findings, output), findings.model.disagreement(output))
+    model = findings.model
+    few = few_rows_sentence(model.n_data_rows)
+    said = (few, _sentence(findings, output), model.disagreement(output))
     return [sentence for sentence in said if sentence is not None]
 
 
