@@ -46,6 +46,8 @@ LITTLE = 1e-24
 """A mean squared error, of a target with spread one, that stands for none."""
 BEST = 12
 """Fits of a piece that are handed on."""
+CERTAIN = 3.0
+"""How many times as large as a limit an estimate must be for the level not to be made."""
 FEW_INPUTS, MANY_CONNECTIONS = 3, 5
 """With so few inputs and so many connections a search is thorough."""
 REFINED_ROWS = 800
@@ -157,13 +159,18 @@ def grammar_of(prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...]) ->
 def n_structures(
     prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int, most: int
 ) -> int:
-    """How many structures of a size there are; if more than `most`, some number above it."""
-    # Each level has several times as many as the one before: it need not be made to be too large.
-    grammar, below = grammar_of(prior, names, inputs), 0
+    """How many structures of a size there are; if far more than `most`, an estimate of them."""
+    # Each level has several times as many as the one before: making it would take long, too.
+    grammar, below, ratio = grammar_of(prior, names, inputs), 0, 1.0
     for n in range(1, size):
-        below = max(below, len(grammar.structures(n)))
+        number = len(grammar.structures(n))
+        if number > below:
+            below, ratio = number, number / max(below, 1)
         if below > most:
             return below
+    estimate = below * ratio
+    if estimate > CERTAIN * most:
+        return int(estimate)
     return len(grammar.structures(size))
 
 
