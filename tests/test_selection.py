@@ -169,30 +169,27 @@ def test_the_description_length_by_hand() -> None:
     """A hundred times the complexity is worth it only if the error falls by enough."""
     n = (900, 100)
     front = [fitted(3, 1.0, 2), fitted(5, 0.5, 4), fitted(50, 0.499, 40)]
-    expected = [
-        1000 * np.log(c.rmse_train**2)
-        + (p + 1) * 1000 * np.log(1000) / (1000 - p - 2)
-        + 3.4 * c.complexity
-        for c, p in zip(front, (2, 4, 40), strict=True)
-    ]
-    assert scores(front, "MDL", n_rows=n) == pytest.approx(expected)
-    assert select(front, "MDL", n_rows=n) == 1
 
+    def by_hand(u: float, p: int, complexity: float) -> float:
+        ratio = (1 - u) * (1000 - p) / (u * p)
+        return float(1000 * np.log(1000 * u / (1000 - p)) + p * np.log(ratio) + 3.4 * complexity)
 
-def test_the_description_length_counts_the_digits_of_the_constants_where_they_are_known() -> None:
-    cheap, dear = (replace(fitted(3, 0.5, 2), digits=nats) for nats in (4.0, 20.0))
-    expected = 100 * np.log(100 * 0.25 / 98) + 2 * 4.0 + 3.4 * 3
-    assert scores([cheap, dear], "MDL", n_rows=(90, 10)) == pytest.approx([expected, expected + 32])
-    unknown = fitted(3, 0.5, 2)
-    both = scores([cheap, unknown], "MDL", n_rows=(90, 10))
-    assert both[0] == both[1]  # either of all equations or of none
+    expected = [by_hand(0.25, 2, 3), by_hand(0.25 / 4, 4, 5), by_hand(0.499**2 / 4, 40, 50)]
+    assert scores(front, "MDL", n_rows=n, mean_error=2.0) == pytest.approx(expected)
+    assert select(front, "MDL", n_rows=n, mean_error=2.0) == 1
 
 
 def test_with_few_rows_a_constant_must_earn_more() -> None:
     """Ten constants on twelve rows were selected for their small error."""
-    simple, bent = fitted(2, 1.0, 2), fitted(4, 0.05, 10)
-    assert select([simple, bent], "MDL", n_rows=(12, 0)) == 0
-    assert select([simple, bent], "MDL", n_rows=(60, 0)) == 1
+    simple, bent = fitted(2, 1.0, 2), fitted(4, 0.2, 10)
+    assert select([simple, bent], "MDL", n_rows=(12, 0), mean_error=3.0) == 0
+    assert select([simple, bent], "MDL", n_rows=(60, 0), mean_error=3.0) == 1
+
+
+def test_a_wave_of_which_the_rows_see_too_little_pays_six_nats() -> None:
+    plain, wave = fitted(3, 0.5, 2), replace(fitted(3, 0.5, 2), slow_waves=1)
+    one, other = scores([plain, wave], "MDL", n_rows=(50, 0), mean_error=3.0)
+    assert other - one == pytest.approx(12.0)
 
 
 def test_the_description_length_takes_the_simplest_of_exact_equations() -> None:

@@ -438,6 +438,5 @@ def _finish_one(
         precise=equation.precise,
         proved=equation.proved,
         excess=equation.excess,
-        digits=equation.digits,
         slow_waves=equation.slow_waves,
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.prices import price_of_constants
+from ieql.equations.description import description_of_rows
 from ieql.errors import IeqlError, nearest, shown
 from ieql.plugins import load_plugins
 
@@ -86,8 +86,6 @@ class Candidate:
     excess : float
         How far the equation goes inside the domain: the largest distance from the middle of the
         measured values of y, in units of their range; NaN if it is not known.
-    digits : float
-        Nats that it takes to write down the constants (`ieql.equations.digits`); NaN if not known.
     slow_waves : int
         Number of waves of which the rows see less than half a turn, unless the prior favours them.
     """
@@ -102,7 +100,6 @@ class Candidate:
     precise: Expression | None = None
     proved: bool | None = None
     excess: float = math.nan
-    digits: float = math.nan
     slow_waves: int = 0
 
     def equation(self, precise: bool = False) -> Expression:
@@ -122,7 +119,6 @@ class Candidate:
             "precise": None if self.precise is None else self.precise.to_dict(),
             "proved": self.proved,
             "excess": _finite_or_none(self.excess),
-            "digits": _finite_or_none(self.digits),
             "slow_waves": self.slow_waves,
         }
 
@@ -135,7 +131,7 @@ class Candidate:
         stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
         if proved is not None and not isinstance(proved, bool):
             raise IeqlError("'proved' of an equation must be true, false or null.")
-        excess, digits = form.get("excess"), form.get("digits")
+        excess = form.get("excess")
         return cls(
             expression=Expression.from_dict(form["expression"], custom),
             complexity=float(form["complexity"]),
@@ -146,7 +142,6 @@ class Candidate:
             precise=None if precise is None else Expression.from_dict(precise, custom),
             proved=proved,
             excess=math.nan if excess is None else float(excess),
-            digits=math.nan if digits is None else float(digits),
             slow_waves=int(form.get("slow_waves", 0)),
             **errors,
         )
@@ -176,21 +171,14 @@ class Candidate:
 
 
 def description_length(
-    n_rows: float, mse: float, n_constants: int, complexity: float, digits: float = math.nan
+    n_rows: float, unexplained: float, n_constants: int, complexity: float
 ) -> float:
     """Twice the nats that it takes to tell the rows, the constants and the structure.
 
-    N ln(rss/(N - p)) for the residuals, p constants of known `digits`, and a price per connection.
-    Where the digits are not known, a constant costs what the Bayesian information criterion says,
-    corrected for few rows. Either is infinite where there are hardly more rows than constants.
+    The first two are those of `ieql.equations.description`, where the parameters are explained;
+    each connection costs 3.4, half of what its choice among thirty would.
     """
-    choice = CONNECTION * complexity
-    if math.isfinite(digits):
-        left = n_rows - n_constants
-        if left <= 1.0:
-            return math.inf
-        return n_rows * math.log(n_rows * mse / left) + 2.0 * digits + choice
-    return n_rows * math.log(mse) + price_of_constants(n_rows, n_constants) + choice
+    return description_of_rows(n_rows, unexplained, n_constants) + CONNECTION * complexity
 
 
 def _finite_or_none(value: float) -> float | None:
@@ -440,12 +428,13 @@ def scores(
 
     And one of ours, which needs no scale: the description length of the data,
 
-        MDL       N ln(rss/(N - p)) + 2 D + 3.4 s
+        MDL       N ln(N u/(N - p)) + p ln max(1, F) + 3.4 s
 
-    with the squared errors of all N rows, train and validation, p fitted constants and the nats D
-    that it takes to write them down (`ieql.equations.digits`): what the residuals cost, plus the
-    constants, plus for each connection its choice. An equation that somewhere in the domain goes
-    more than 100 ranges of y away from the measured values pays 20 more: what looks like a pole is
+    where u is the part of the variance that is left unexplained on all N rows, train and
+    validation, p the number of fitted constants, and F = (1 - u)(N - p)/(u p): what the residuals
+    cost, plus the constants, the more the better the rows fix them (`ieql.equations.description`),
+    plus for each connection its choice. An equation that somewhere in the domain goes more than 100
+    ranges of y away from the measured values pays 20 more: what looks like a pole is
     believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And
     each wave of which the rows see less than half a turn pays 12, unless the prior makes waves
     cheaper than all other units.
@@ -529,20 +518,22 @@ def _normalised_squares(**terms: str | None) -> Callable[[Sequence[Candidate], C
 def _description_lengths(candidates: Sequence[Candidate], context: Context) -> Values:
     n_train, n_validation = map(float, context.n_rows)
     n = n_train + n_validation
-    floor = (ROUNDING * (context.mean_error or 0.0)) ** 2 + np.finfo(np.float64).tiny
-    # What the constants cost must be known of all, or is estimated for all.
-    known = all(math.isfinite(c.digits) for c in candidates)
     values = []
-    for c in candidates:
-        with np.errstate(over="ignore"):
-            train, validation = np.float64(c.rmse_train) ** 2, np.float64(c.rmse_validation) ** 2
-            if n_validation:
-                mse = float((n_train * train + n_validation * validation) / n)
-            else:
-                mse = float(max(train, validation / UNPREDICTED**2))
-        length = description_length(
-            n, mse + floor, c.n_constants, c.complexity, c.digits if known else math.nan
-        )
+    with np.errstate(over="ignore"):
+        errors = np.array([(c.rmse_train, c.rmse_validation) for c in candidates]) ** 2
+    train, validation = errors.T
+    if n_validation:
+        mse = (n_train * train + n_validation * validation) / n
+    else:
+        mse = np.maximum(train, validation / UNPREDICTED**2)
+    variance = np.max(mse, where=np.isfinite(mse), initial=0.0)
+    if context.mean_error is not None:
+        variance = context.mean_error**2
+    for c, error in zip(candidates, mse.tolist(), strict=True):
+        unexplained = error / max(variance, np.finfo(np.float64).tiny) + ROUNDING**2
+        length = math.inf
+        if unexplained < math.inf:
+            length = description_length(n, unexplained, c.n_constants, c.complexity)
         values.append(length + FAR_COST * c.goes_too_far + SLOW_COST * c.slow_waves)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)

