@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ieql.equations.expression import Expression
 from ieql.model import FittedModel
@@ -122,13 +123,7 @@ def with_rivals_at(m: IEQLRegressor, *rivals_per_output: Mapping[str, float]) ->
         for text, nats in rivals.items():
             e = Expression.parse(text, fitted.names)
             c = replace(own, expression=e, complexity=e.complexity(fitted.prior), precise=None)
-            error, n_rows = fitted.mean_errors[k]["validation"], fitted.n_rows
-            ours, its = scores([own, c], DEFAULT, mean_error=error, n_rows=n_rows)
-            # N ln(mse) is what the errors cost; twice the nats are what the criterion gives.
-            factor = math.exp((2.0 * nats - (its - ours)) / (2.0 * sum(n_rows)))
-            errors = {"rmse_train": factor * own.rmse_train}
-            errors["rmse_validation"] = factor * own.rmse_validation
-            made.append(replace(c, **errors))
+            made.append(_longer_by(nats, c, own, fitted.mean_errors[k], fitted.n_rows))
         found.append(tuple(made))
     return changed(m, rivals=tuple(found))
 
@@ -144,3 +139,25 @@ def _candidate(
     constants = e.constants()
     errors = tuple(0.0 if c in (0.0, 1.0) else 0.01 * abs(c) for c in constants)
     return Candidate(e, e.complexity(prior), e.n_parameters, rmse, rmse, outside, errors)
+
+
+def _longer_by(
+    nats: float,
+    candidate: Candidate,
+    own: Candidate,
+    mean_errors: Mapping[str, float],
+    n_rows: tuple[int, int],
+) -> Candidate:
+    """A candidate with errors by which its description is so many nats longer than another's."""
+
+    def with_errors(log_factor: float) -> Candidate:
+        factor = math.exp(log_factor)
+        errors = {name: factor * getattr(own, name) for name in ("rmse_train", "rmse_validation")}
+        return replace(candidate, **errors)
+
+    def excess(log_factor: float) -> float:
+        pair = [own, with_errors(log_factor)]
+        ours, its = scores(pair, DEFAULT, mean_error=mean_errors["validation"], n_rows=n_rows)
+        return float(its - ours) - 2.0 * nats
+
+    return with_errors(brentq(excess, -3.0, 3.0, xtol=1e-12))

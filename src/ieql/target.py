@@ -35,6 +35,9 @@ FINAL_DOMAIN_POINTS = 20_000
 FEW_ROWS = 2_000
 """Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
 them, kept back, would say little, and less after it has chosen among the equations."""
+LEAST_TO_SPLIT = 100
+"""With fewer rows none are kept back during the search either: a handful of them would only say
+which equation they happen to like."""
 DOMINATED = 0.9
 """Rows that lie far off are set aside during the search if the variance falls below this part."""
 ROUNDING = 1e-6
@@ -90,7 +93,7 @@ class Target:
     @cached_property
     def held_out(self) -> Sample:
         """The rows kept back for validation."""
-        return self.validation.subset(~self.left_out[len(self.train) :])
+        return self.validation.subset(~_kept_back(self.left_out, self.train, self.validation))
 
     @property
     def n_rows(self) -> tuple[int, int]:
@@ -162,7 +165,8 @@ def prepare(
     seed : int
         Fixes the split and the points of the domain; see `seed_of`.
     """
-    train, validation = data.split(options.validation_fraction, seed)
+    whole = data.count.sum() < LEAST_TO_SPLIT
+    train, validation = (data, data) if whole else data.split(options.validation_fraction, seed)
     # Scales without shifts: see `Task`.
     inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
     points = _domain_points(data, seed)
@@ -222,7 +226,9 @@ def _target(
         names=train.feature_names,
         prior=prior,
         train=_scaled(own.subset(~aside[: len(own)]).head(SEARCH_ROWS), inputs, scaling),
-        validation=_scaled(checks.subset(~aside[len(own) :]).head(SEARCH_ROWS), inputs, scaling),
+        validation=_scaled(
+            checks.subset(~_kept_back(aside, own, checks)).head(SEARCH_ROWS), inputs, scaling
+        ),
         centre=box.offset,
         half=box.scale,
         mean=mean / float(zscore.scale.item()),
@@ -244,6 +250,11 @@ def _all_rows(train: Sample, validation: Sample) -> Sample:
     return train if validation is train else train.joined(validation)
 
 
+def _kept_back(rows: Mask, train: Sample, validation: Sample) -> Mask:
+    """The part of a mask over all rows that is about those for validation."""
+    return rows if validation is train else rows[len(train) :]
+
+
 def _set_aside(train: Sample, validation: Sample) -> Mask:
     """Which rows lie so far from their neighbours that they would govern the search.
 
@@ -254,7 +265,7 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
     rest = rows.subset(~aside)
     matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
     # Each part must keep some rows.
-    is_left = not (aside[: len(train)].all() or aside[len(train) :].all())
+    is_left = not (aside[: len(train)].all() or _kept_back(aside, train, validation).all())
     return aside if matters and is_left else np.zeros(len(rows), dtype=bool)
 
 

@@ -159,7 +159,7 @@ def test_nor_are_models_of_very_many_of_them(run):
     form = json.loads((run / "model.json").read_text())
     expression = shared(13, names=form["features"])
     form["fronts"][0] = [form["fronts"][0][0] | {"expression": expression}] * 100
-    form["selected"] = [0]
+    form["selected"], form["differences"] = [0], []
     (run / "model.json").write_text(json.dumps(form))
     assert "too long to be written out" in ieql("show", run, code=2).stderr
 

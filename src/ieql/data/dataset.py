@@ -43,7 +43,7 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 
-MIN_ROWS_TO_SPLIT = 100
+MIN_ROWS_TO_SPLIT = 8
 MOST_COUNTED = 1e9
 """Rows up to which NumPy draws from counts without replacement."""
 

@@ -214,6 +214,8 @@ def _simple(p: float) -> float:
 
 def _deviation(feature: Feature, p: float, variance: float) -> float:
     """Standard errors between an exponent and the simple one next to it; infinite if none is."""
+    if not abs(p) <= LARGEST_WHOLE + 1.0:  # nor is one that is not finite
+        return float("inf")
     value = _simple(p)
     if feature.kind is not Kind.LOG or len(feature.inputs) > 1 or abs(value) > LARGEST_WHOLE:
         return float("inf")

@@ -202,6 +202,13 @@ class FastTrainer(Trainer):
 
     def step(self, state: FastState, budget: Budget) -> None:
         """Try all structures of the next size, or run some trainings; look around when tired."""
+        from threadpoolctl import threadpool_limits
+
+        # Several threads add up in an order of their own, and small matrices are slower by them.
+        with threadpool_limits(limits=1):
+            self._step(state, budget)
+
+    def _step(self, state: FastState, budget: Budget) -> None:
         for k in range(len(state.tasks)):
             if not state.progress[k].looked:
                 _first_look(state, k, budget)

@@ -47,6 +47,8 @@ SEEN = 1.5 * math.pi
 """Radians of each wave that the rows must see in the end: less may be any curve."""
 ROUNDING = 1e-14
 """Part of the variance below which there is nothing left to be explained."""
+LARGEST_EXPONENT = 300.0
+"""An envelope whose exponent is larger in the middle of the rows is left out."""
 NEEDED = 3.0
 """Standard errors that a part of the trend must be away from zero, ..."""
 VISIBLE = 1e-8
@@ -106,6 +108,7 @@ def waves(task: Task, deadline: float = math.inf) -> list[Candidate]:
             expression
             for peak in search.peaks(deadline)
             for expression in _forms(search, search.tuned(peak))
+            if expression is not None
         ]
         found = worthwhile(task, expressions, deadline, ROWS)
     return [candidate for candidate in found if _is_seen(candidate.expression, search)]
@@ -257,8 +260,11 @@ def _is_seen(expression: Expression, search: _Search) -> bool:
     )
 
 
-def _forms(search: _Search, peak: Peak) -> Iterator[Expression]:
-    """Equations with one wave: beside a constant, a trend, with an envelope, and with another."""
+def _forms(search: _Search, peak: Peak) -> Iterator[Expression | None]:
+    """Equations with one wave: beside a constant, a trend, with an envelope, and with another.
+
+    None stands for one whose constants no number can hold.
+    """
     constant = [(peak.input, 0)]
     yield _expression(search, [peak], constant)
     trend = _needed_trend(search, [peak])
@@ -308,7 +314,9 @@ def _trend_columns(search: _Search, trend: list[tuple[int, int]]) -> Array:
     return np.array([u[j] ** p for j, p in trend])
 
 
-def _expression(search: _Search, peaks: list[Peak], trend: list[tuple[int, int]]) -> Expression:
+def _expression(
+    search: _Search, peaks: list[Peak], trend: list[tuple[int, int]]
+) -> Expression | None:
     """Waves beside a trend, with the constants of a linear fit at their frequencies."""
     columns = [_trend_columns(search, trend), *(c for p in peaks for c in search.wave_columns(p))]
     weights = search.fit(np.vstack(columns))[0].tolist()
@@ -325,7 +333,10 @@ def _expression(search: _Search, peaks: list[Peak], trend: list[tuple[int, int]]
         if peak.growth != 0.0:
             envelope = builder.apply(EXP, builder.input(peak.input).scaled(peak.growth))
             wave = builder.apply(MUL, envelope, wave)
-            size *= math.exp(-peak.growth * float(search.middle[peak.input]))
+            far = -peak.growth * float(search.middle[peak.input])
+            if abs(far) > LARGEST_EXPONENT:
+                return None  # an envelope so far from zero has no size that a number could hold
+            size *= math.exp(far)
         if peak.factor is not None:
             wave = builder.apply(MUL, builder.input(peak.factor), wave)
         total = total.plus(wave.scaled(size))
