@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 STEPS = 40
 CONVERGED = 1e-9
 """Part of the error by which a step must lower it, or it was the last."""
+PLACES = 6
+"""Decimal places of the exponents that are given back."""
 LARGEST = 300.0
 """Largest exponent of e: beyond, nothing is finite any more."""
 MOST_DAMPED = 1e6
@@ -113,6 +115,9 @@ def fit_powers(
                 damping *= 6.0
                 if damping > MOST_DAMPED:
                     break
+        # What is beyond the sixth place depends on the order in which rows were added up.
+        p = np.round(p, PLACES)
+        _, coefficients, *_ = solved(p)
         covariance: Array = np.zeros((0, 0))
         if m:
             covariance = np.asarray(np.linalg.inv(curvature) * (error / left), np.float64)

@@ -34,6 +34,7 @@ from ieql.training.fast.joining import INVERSES, combinations_of, together
 from ieql.training.fast.separability import Split, relevant, splits
 from ieql.training.fast.structures import RESOLUTION, Structure
 from ieql.training.fast.surrogate import Surrogate
+from ieql.training.fast.worth import rounded
 from ieql.training.task import Task
 
 __all__ = ["separated"]
@@ -78,6 +79,8 @@ INDEPENDENT = 40.0
 """Rows of a table that have errors of their own."""
 LEAST_NOISE = 1e-5
 """A surrogate is never better known, in spreads of the part."""
+DIGITS = 7
+"""Digits of the constants of joined parts from which they are fitted together."""
 STEPS = 20
 
 
@@ -353,7 +356,9 @@ def _joined(
         if search.is_late:
             break
         expression = together(split, chosen, sample)
-        state = None if expression is None else fitted(expression, sample, STEPS, patient=True)
+        state = None
+        if expression is not None:
+            state = fitted(rounded(expression, DIGITS), sample, STEPS, patient=True)
         if state is not None:
             states.append((_length(_found(search, state), part, part.noise), state))
     states.sort(key=lambda entry: entry[0])

@@ -19,6 +19,8 @@ __all__ = ["is_permitted", "length", "mean_length", "worthwhile"]
 ROWS = 1_000
 """Rows on which the constants are fitted."""
 STEPS = 20
+DIGITS = 12
+"""Digits of the constants from which a fit starts."""
 LITTLE = 1e-24
 """A mean squared error, of a target with spread one, that stands for none."""
 
@@ -37,6 +39,16 @@ def length(task: Task, error: float, n_constants: int, complexity: float) -> flo
 def mean_length(task: Task) -> float:
     """The same for the mean alone."""
     return length(task, task.train.spread() ** 2, 1, 0.0)
+
+
+def rounded(expression: Expression, digits: int) -> Expression:
+    """The expression with so many digits of its constants, as a start of a fit.
+
+    The last bits of sums that NumPy adds up depend on where in memory the numbers happen to lie;
+    without them the same seed gives the same equations, to the last bit.
+    """
+    theta = [float(f"{t:.{digits}g}") for t in expression.constants().tolist()]
+    return expression.with_constants(theta)
 
 
 def worthwhile(
@@ -64,7 +76,7 @@ def worthwhile(
                 break
             if not is_permitted(task, expression):
                 continue
-            state = fitted(expression, sample, STEPS, patient=True)
+            state = fitted(rounded(expression, DIGITS), sample, STEPS, patient=True)
             if state is None:
                 continue
             state = without_offsets(state, sample, task.prior)
