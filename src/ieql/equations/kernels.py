@@ -440,10 +440,13 @@ def _plan(code: Code, d: int, n_theta: int, free: Indices, guarded: Indices) -> 
 def _residuals(y: Row, root: Row, start: int, m: int, work: Work) -> float:
     """Weighted residuals of a block and their sum of squares; `root` is the root of the weights."""
     out, residual, seed = work.Z[-1], work.residual, work.seed
-    error = 0.0
     for i in range(m):
         seed[i] = root[start + i]
         residual[i] = seed[i] * (y[start + i] - out[i])
+    # In a loop of its own: beside stores the compiler makes two versions, for arrays that may
+    # overlap and for others, which round differently; which one runs depends on addresses.
+    error = 0.0
+    for i in range(m):
         error += residual[i] * residual[i]
     return error
 

@@ -149,10 +149,11 @@ def _attempt(
     """Weighted sum of squared residuals and the normal equations."""
     d, n = XT.shape
     _forward(law, theta, XT, work)
-    error = 0.0
     for r in range(n):
         predicted = theta[d + 3] * work.front[r] * work.value[r] + theta[d + 4]
         work.residual[r] = root[r] * (y[r] - predicted)
+    error = 0.0  # in a loop of its own, as in `ieql.equations.kernels`
+    for r in range(n):
         error += work.residual[r] * work.residual[r]
     if not np.isfinite(error):
         return np.inf
