@@ -172,7 +172,7 @@ def test_the_description_length_by_hand() -> None:
 
     def by_hand(u: float, p: int, complexity: float) -> float:
         ratio = (1 - u) * (1000 - p) / (u * p)
-        return float(1000 * np.log(1000 * u / (1000 - p)) + p * np.log(ratio) + 3.4 * complexity)
+        return float(1000 * np.log(1000 * u / (1000 - p)) + p * np.log(ratio) + 5 * complexity + 10)
 
     expected = [by_hand(0.25, 2, 3), by_hand(0.25 / 4, 4, 5), by_hand(0.499**2 / 4, 40, 50)]
     assert scores(front, "MDL", n_rows=n, mean_error=2.0) == pytest.approx(expected)

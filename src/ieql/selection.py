@@ -43,8 +43,12 @@ __all__ = [
 
 CHOICES = 30.0
 """How many connections, for the description length, each connection was chosen among."""
-CONNECTION = 3.4
-"""Twice the nats that each connection of an equation costs in its description."""
+CONNECTION = 5.0
+"""Twice the nats that each connection of an equation costs: with each there are some ten times as
+many structures to choose from."""
+LAW = 10.0
+"""Twice the nats that it costs to say that there is a law at all, and not just a mean: that one of
+thousands of structures fits noise a little is to be expected."""
 TOO_FAR = 100.0
 """An equation that goes so many ranges of y away from the measured values is flagged."""
 FAR_COST = 20.0
@@ -176,9 +180,10 @@ def description_length(
     """Twice the nats that it takes to tell the rows, the constants and the structure.
 
     The first two are those of `ieql.equations.description`, where the parameters are explained;
-    each connection costs 3.4, half of what its choice among thirty would.
+    each connection costs 5, and that there is any 10.
     """
-    return description_of_rows(n_rows, unexplained, n_constants) + CONNECTION * complexity
+    structure = CONNECTION * complexity + (LAW if complexity > 0.0 else 0.0)
+    return description_of_rows(n_rows, unexplained, n_constants) + structure
 
 
 def _finite_or_none(value: float) -> float | None:
@@ -428,13 +433,14 @@ def scores(
 
     And one of ours, which needs no scale: the description length of the data,
 
-        MDL       N ln(N u/(N - p)) + p ln max(1, F) + 3.4 s
+        MDL       N ln(N u/(N - p)) + p ln max(1, F) + 5 s + 10
 
     where u is the part of the variance that is left unexplained on all N rows, train and
     validation, p the number of fitted constants, and F = (1 - u)(N - p)/(u p): what the residuals
     cost, plus the constants, the more the better the rows fix them (`ieql.equations.description`),
-    plus for each connection its choice. An equation that somewhere in the domain goes more than 100
-    ranges of y away from the measured values pays 20 more: what looks like a pole is
+    plus for each connection its choice; the 10 are for a law that is more than a constant. An
+    equation that somewhere in the domain goes more than 100 ranges of y away from the measured
+    values pays 20 more: what looks like a pole is
     believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And
     each wave of which the rows see less than half a turn pays 12, unless the prior makes waves
     cheaper than all other units.
