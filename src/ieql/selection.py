@@ -42,7 +42,8 @@ __all__ = [
 ]
 
 CHOICES = 30.0
-"""How many connections, for the description length, each connection was chosen among."""
+"""How many connections each connection of an equation was chosen among, as the search prices it and
+as errors of few rows are corrected for the choice."""
 CONNECTION = 5.0
 """Twice the nats that each connection of an equation costs: with each there are some ten times as
 many structures to choose from."""
