@@ -375,6 +375,7 @@ def _with_earlier(
                 rmse_train=train,
                 rmse_validation=validation,
                 rmse_extrapolation=extrapolation,
+                evidence=target.evidence(c.expression),
             )
         )
     return thinned(Front([*measured, *front]))
@@ -427,6 +428,7 @@ def _finish_one(
     e = equation.expression
     with np.errstate(all="ignore"):
         rmse_train, rmse_validation, rmse_extrapolation = target.errors(e)
+        evidence = target.evidence(e)
     return Candidate(
         expression=e,
         complexity=e.complexity(target.task.prior),
@@ -439,4 +441,5 @@ def _finish_one(
         proved=equation.proved,
         excess=equation.excess,
         slow_waves=equation.slow_waves,
+        evidence=evidence,
     )

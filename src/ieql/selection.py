@@ -42,8 +42,7 @@ __all__ = [
 ]
 
 CHOICES = 30.0
-"""How many connections each connection of an equation was chosen among, as the search prices it and
-as errors of few rows are corrected for the choice."""
+"""How many connections each connection of an equation was chosen among, as the search prices it."""
 CONNECTION = 5.0
 """Twice the nats that each connection of an equation costs: with each there are some ten times as
 many structures to choose from."""
@@ -93,6 +92,9 @@ class Candidate:
         measured values of y, in units of their range; NaN if it is not known.
     slow_waves : int
         Number of waves of which the rows see less than half a turn, unless the prior favours them.
+    evidence : float
+        Twice the nats by which it tells the rows better than their mean does if noise has heavy
+        tails; infinite if that is not known.
     """
 
     expression: Expression
@@ -106,6 +108,7 @@ class Candidate:
     proved: bool | None = None
     excess: float = math.nan
     slow_waves: int = 0
+    evidence: float = math.inf
 
     def equation(self, precise: bool = False) -> Expression:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
@@ -125,6 +128,7 @@ class Candidate:
             "proved": self.proved,
             "excess": _finite_or_none(self.excess),
             "slow_waves": self.slow_waves,
+            "evidence": _finite_or_none(self.evidence),
         }
 
     @classmethod
@@ -136,7 +140,7 @@ class Candidate:
         stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
         if proved is not None and not isinstance(proved, bool):
             raise IeqlError("'proved' of an equation must be true, false or null.")
-        excess = form.get("excess")
+        excess, evidence = form.get("excess"), form.get("evidence")
         return cls(
             expression=Expression.from_dict(form["expression"], custom),
             complexity=float(form["complexity"]),
@@ -148,6 +152,7 @@ class Candidate:
             proved=proved,
             excess=math.nan if excess is None else float(excess),
             slow_waves=int(form.get("slow_waves", 0)),
+            evidence=math.inf if evidence is None else float(evidence),
             **errors,
         )
 
@@ -444,7 +449,8 @@ def scores(
     values pays 20 more: what looks like a pole is
     believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And
     each wave of which the rows see less than half a turn pays 12, unless the prior makes waves
-    cheaper than all other units.
+    cheaper than all other units. A law that would not be worth its price if noise had heavy tails,
+    because all it explains are single rows far off, counts as if it had.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -541,6 +547,9 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
         length = math.inf
         if unexplained < math.inf:
             length = description_length(n, unexplained, c.n_constants, c.complexity)
+            price = length - n * math.log(unexplained)
+            if price > c.evidence:
+                length = max(length, price - c.evidence)
         values.append(length + FAR_COST * c.goes_too_far + SLOW_COST * c.slow_waves)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)

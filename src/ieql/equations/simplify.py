@@ -199,7 +199,15 @@ def _parabola(
 
 def _rewritings(expression: Expression) -> Iterator[Expression]:
     # Factors are collected before anything is multiplied out, which hides that they are equal.
-    for rule in (_inverse, _same_arguments, _collect, _collect_grouped, _logarithms, _expand):
+    for rule in (
+        _inverse,
+        _same_arguments,
+        _antilogarithms,
+        _collect,
+        _collect_grouped,
+        _logarithms,
+        _expand,
+    ):
         for k in range(len(expression.nodes)):
             rewritten = _rewrite(expression, k, rule)
             if rewritten is not None:
@@ -268,6 +276,8 @@ def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, .
     return total
 
 
+SAME_POWER = 1e-9
+"""Exponents this close to a simple one are that."""
 MOST_FACTORS = 40
 """Factors of a product up to which it is taken apart."""
 
@@ -344,6 +354,29 @@ def _logarithms(
     return Sum.total([Sum(math.log(found[1])), *logs])
 
 
+def _antilogarithms(
+    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
+) -> Sum | None:
+    """Write whole and half powers as such: exp(log(x) - log(y)/2 - z) = x·exp(-z)/√y."""
+    if expression.nodes[k].unit is not EXP:
+        return None
+    inside = args[0]
+    powers: dict[Sum, float] = {}
+    for i, w in zip(args[0].sources, args[0].weights, strict=True):
+        node = builder.nodes[i - len(builder.names)] if i >= len(builder.names) else None
+        p = round(2.0 * w) / 2.0
+        if node is not None and node.unit is LOG and p != 0.0 and abs(w - p) < SAME_POWER:
+            powers[node.args[0]] = powers.get(node.args[0], 0.0) + p
+            inside = inside.plus(Sum(0.0, (i,), (-w,)))
+    if not powers:
+        return None
+    above = _product(builder, {s: p for s, p in powers.items() if p > 0.0}, grouped=True)
+    below = _product(builder, {s: -p for s, p in powers.items() if p < 0.0}, grouped=True)
+    if above is None or below is None:
+        return None
+    return builder.apply(DIV, builder.apply(MUL, builder.apply(EXP, inside), above), below)
+
+
 def _product(builder: Builder, powers: dict[Sum, float], grouped: bool) -> Sum | None:
     """The product of sums with exponents, whole or half; None for any other exponent."""
     if grouped:
@@ -379,13 +412,18 @@ def _whole_power(builder: Builder, s: Sum, n: int) -> Sum:
 
 
 def _is_better(trial: Expression, current: Expression, prior: Prior | None) -> bool:
-    def size(e: Expression) -> tuple[float, int, int]:
+    def size(e: Expression) -> tuple[float, int, int, int]:
         n_biases = sum(s.bias != 0.0 for s in e.sums)
         weight = float(e.n_parameters) if prior is None else e.complexity(prior)
-        return weight, e.n_parameters, n_biases
+        # Of equals, a product rather than the exponential of logarithms.
+        return weight, e.n_parameters, n_biases, sum(n.unit is LOG for n in e.nodes)
 
-    if prior is not None and not trial.is_allowed(prior) and current.is_allowed(prior):
-        return False
+    if prior is not None:
+        new = trial.unit_counts().keys() - current.unit_counts().keys()
+        if not new <= set(prior.units):
+            return False
+        if not trial.is_allowed(prior) and current.is_allowed(prior):
+            return False
     return size(trial) < size(current)
 
 

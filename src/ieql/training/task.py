@@ -51,6 +51,8 @@ class Task:
         Fixed by the user, or left to the search.
     bounds : (low, high) or None
         What the output must not leave in the domain (the paper's bound B), scaled.
+    scale : array (inputs,) or None
+        What the inputs were divided by: where that is known, inputs in the same unit are.
     """
 
     names: tuple[str, ...]
@@ -65,6 +67,16 @@ class Task:
     layers: int | None = None
     copies: int | None = None
     bounds: tuple[float, float] | None = None
+    scale: Array | None = None
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The inputs that equations are made of: all, but those that the prior leaves out."""
+        return tuple(
+            i
+            for i, name in enumerate(self.names)
+            if self.prior.inputs.get(name, {}).get("only_in", True) != ()
+        )
 
     @cached_property
     def dense(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]:

@@ -9,6 +9,7 @@ from ieql import Prior
 from ieql.data.sample import Sample
 from ieql.training.fast.batch import Batch, Effort, Fits
 from ieql.training.fast.structures import RESOLUTION, Grammar
+from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 
 X = np.linspace(0.3, 4.0, 40)
 LAWS = {
@@ -28,7 +29,9 @@ def fits(y: np.ndarray, k: int, seed: int = 0, effort: Effort | None = None) -> 
     seeds = np.arange(len(batch), dtype=np.uint64) + np.uint64(seed)
     points = np.array([[0.3, 4.0]])
     effort = effort or Effort()
-    return [batch.fit(sample, points, seeds, bare, effort) for bare in (True, False)]
+    return [
+        batch.fit(sample, points, seeds, offsets, effort) for offsets in (NO_OFFSETS, ALL_OFFSETS)
+    ]
 
 
 @pytest.mark.parametrize("law", LAWS)

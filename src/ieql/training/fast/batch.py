@@ -121,7 +121,7 @@ class Batch:
         return len(self.structures)
 
     def fit(
-        self, sample: Sample, domain: Array, seeds: NDArray[np.uint64], bare: bool, effort: Effort
+        self, sample: Sample, domain: Array, seeds: NDArray[np.uint64], offsets: int, effort: Effort
     ) -> Fits:
         """Fit every structure from scratch.
 
@@ -133,8 +133,10 @@ class Batch:
             Where singular units must be defined, too.
         seeds : uint64 array
             One per structure: what is drawn depends on nothing else.
-        bare : bool
-            Leave out all offsets but that of the output and those of waves.
+        offsets : int
+            Which offsets are fitted beside that of the output and those of waves: `NO_OFFSETS`,
+            `ALL_OFFSETS`, or that of one sum, by its number; then structures that have no such
+            offset are left out.
         effort : Effort
             How hard each is tried.
         """
@@ -144,7 +146,7 @@ class Batch:
         thetas, errors, n_free = fit_structures(
             self.op, self.calls, self.first, self.ptr, self.src, self.style, self.edges, self.at,
             seeds, few.XT, few.y, _root(few), some.XT, some.y, _root(some),
-            np.ascontiguousarray(domain[:, :CHECKED]), bare, effort.starts, effort.kept,
+            np.ascontiguousarray(domain[:, :CHECKED]), offsets, effort.starts, effort.kept,
             effort.steps,
         )  # fmt: skip
         return Fits(self, thetas, errors, n_free)

@@ -26,6 +26,7 @@ from ieql.selection import description_length
 from ieql.training.fast.batch import Batch, Effort
 from ieql.training.fast.eliminate import FittedExpression, fitted
 from ieql.training.fast.structures import RESOLUTION, Grammar
+from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 
 __all__ = [
     "Coverage",
@@ -193,6 +194,7 @@ def try_piece(
     piece: Piece,
     effort: Effort = EFFORT,
     deadline: float = math.inf,
+    variants: Sequence[int] = (NO_OFFSETS, ALL_OFFSETS),
 ) -> list[Tried] | None:
     """Fit all structures of a piece, with and without offsets; the best of them, or None if late.
 
@@ -210,6 +212,8 @@ def try_piece(
         How hard each is tried.
     deadline : float
         The moment (``time.monotonic()``) after which nothing is begun.
+    variants : sequence of int
+        Which offsets are fitted, as of `Batch.fit`.
     """
     if time.monotonic() > deadline:
         return None
@@ -220,8 +224,8 @@ def try_piece(
     seeds = places * np.uint64(1_000_003) + np.uint64(piece.seed * 1009 + piece.size)
     complexity, variance = grammar.complexity(piece.size), sample.spread() ** 2 or 1.0
     tried: list[Tried] = []
-    for bare in (True, False):
-        fits = batch.fit(sample, domain, seeds, bare, effort)
+    for offsets in variants:
+        fits = batch.fit(sample, domain, seeds, offsets, effort)
         lengths = np.array(
             [
                 description_length(sample.n_rows, e / variance + LITTLE, int(p), complexity)

@@ -25,6 +25,7 @@ from ieql.training.fast.batch import FITTING_ROWS, Batch, Effort
 from ieql.training.fast.complete import LITTLE, REFINED_ROWS, grammar_of, without_offsets
 from ieql.training.fast.eliminate import fitted
 from ieql.training.fast.structures import Structure
+from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 from ieql.training.task import Task
 
 __all__ = ["Place", "explored", "places"]
@@ -115,8 +116,8 @@ def _replaced(
         batch = Batch(grammar, structures)
         seeds = np.arange(len(structures), dtype=np.uint64) * np.uint64(1_000_003)
         seeds += np.uint64(seed * 1009 + size)
-        for bare in (True, False):
-            fits = batch.fit(sample, task.domain, seeds, bare, EFFORT)
+        for offsets in (NO_OFFSETS, ALL_OFFSETS):
+            fits = batch.fit(sample, task.domain, seeds, offsets, EFFORT)
             for i in np.argsort(fits.errors, kind="stable")[:BEST_PER_PLACE].tolist():
                 error = float(fits.errors[i])
                 if error < math.inf:

@@ -14,7 +14,7 @@ from ieql.equations.expression import Expression, Sum
 from ieql.training.fast.power_fit import PowerFit
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE
 
-__all__ = ["Feature", "Kind", "PowerForm", "PowerLaw", "Rounding"]
+__all__ = ["Feature", "Kind", "PowerForm", "PowerLaw", "Rounding", "product_of_powers"]
 
 Array = NDArray[np.float64]
 LARGEST_WHOLE, LARGEST_HALF = 6.0, 3.5
@@ -129,8 +129,9 @@ class PowerForm:
     def expression(self, names: tuple[str, ...], fit: PowerFit) -> Expression:
         """The graph with its constants; free powers are one exponential of logarithms."""
         builder = Builder(names)
-        above = _product(builder, [p for p in self.plain if p.power > 0.0])
-        below = _product(builder, [p for p in self.plain if p.power < 0.0])
+        factors = [(builder.input(i).scaled(float(sign)), q) for i, sign, q in self.plain]
+        above = product_of_powers(builder, [(s, q) for s, q in factors if q > 0.0])
+        below = product_of_powers(builder, [(s, -q) for s, q in factors if q < 0.0])
         inside = [
             f.build(builder).scaled(p)
             for f, p in zip(self.features, fit.exponents.tolist(), strict=True)
@@ -143,13 +144,11 @@ class PowerForm:
         return builder.expression(total)
 
 
-def _product(builder: Builder, plain: list[Plain]) -> Sum:
-    """The product of powers, those with equal exponents under one."""
+def product_of_powers(builder: Builder, factors: list[tuple[Sum, float]]) -> Sum:
+    """The product of positive whole and half powers, those with equal exponents under one."""
     groups: dict[float, Sum] = {}
-    for i, sign, power in plain:
-        factor = builder.input(i).scaled(float(sign))
-        known = groups.get(abs(power), Sum(1.0))
-        groups[abs(power)] = builder.apply(MUL, known, factor)
+    for factor, power in factors:
+        groups[power] = builder.apply(MUL, groups.get(power, Sum(1.0)), factor)
     total = Sum(1.0)
     for power, group in groups.items():
         if power != int(power):

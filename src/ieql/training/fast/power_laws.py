@@ -94,11 +94,7 @@ class _Search:
     def __init__(self, task: Task) -> None:
         sample = task.train.head(ROWS)
         self.task = task
-        permitted = [
-            i
-            for i, name in enumerate(task.names)
-            if task.prior.inputs.get(name, {}).get("only_in", True) != ()
-        ]
+        permitted = list(task.inputs)
         low, high = sample.XT.min(axis=1), sample.XT.max(axis=1)
         # An input that is zero here and there has whole and half powers: they are found without
         # those rows.

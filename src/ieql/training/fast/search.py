@@ -30,6 +30,7 @@ from ieql.training.fast.complete import (
     refined,
     try_piece,
 )
+from ieql.training.fast.grouped import grouped
 from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_island
 from ieql.training.fast.lines import lines
@@ -66,6 +67,8 @@ SHORTER = 1.0
 """Twice the nats by which a description must be shorter to be progress."""
 BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
+FOR_GROUPS = 0.5
+"""Part of the time left that goes into groups of inputs, at most."""
 AT_ONCE, PER_TRAINING = 1_500, 600
 """A size is tried once it has no more structures than these say for the trainings so far."""
 MOST_STRUCTURES = 15_000
@@ -197,7 +200,7 @@ class FastTrainer(Trainer):
         """The mean predictors, and nothing done yet."""
         state: FastState = FastState.start(tasks)
         state.progress = [Progress() for _ in tasks]
-        state.coverage = [Coverage(_inputs(task)) for task in tasks]
+        state.coverage = [Coverage(task.inputs) for task in tasks]
         return state
 
     def step(self, state: FastState, budget: Budget) -> None:
@@ -269,7 +272,7 @@ class FastTrainer(Trainer):
         state.number = int(form["number"])
         state.progress = [Progress.read(target["progress"]) for target in form["targets"]]
         state.coverage = [
-            Coverage.read(target["coverage"]) if "coverage" in target else Coverage(_inputs(task))
+            Coverage.read(target["coverage"]) if "coverage" in target else Coverage(task.inputs)
             for target, task in zip(form["targets"], tasks, strict=True)
         ]
         if str(form.get("reason")).startswith(ENDED):
@@ -298,23 +301,20 @@ def _may_separate(state: FastState, k: int) -> bool:
 
 
 def _separate(state: FastState, k: int, budget: Budget) -> None:
-    """Divide and conquer: parts that depend on some inputs only are found on their own."""
+    """Divide and conquer: groups of inputs in place of them, and parts that depend on some only."""
+    task, seed = state.tasks[k], budget.seed + 7919 * k
     state.progress[k].parted = True
-    if len(_inputs(state.tasks[k])) < 2:
+    if len(task.inputs) < 2:
         return
+    left = budget.deadline - time.monotonic()
     with np.errstate(all="ignore"):
-        for candidate in separated(state.tasks[k], budget.seed + 7919 * k, budget.deadline):
+        deadline = budget.deadline - (1.0 - FOR_GROUPS) * left
+        for candidate in grouped(task, seed, deadline, budget.n_jobs):
             state.add(k, candidate)
+        if not state.archives[k].is_exact:
+            for candidate in separated(task, seed, budget.deadline):
+                state.add(k, candidate)
     _measure(state, k, budget)
-
-
-def _inputs(task: Task) -> tuple[int, ...]:
-    """The inputs that structures are made of: all, but those that the prior leaves out."""
-    return tuple(
-        i
-        for i, name in enumerate(task.names)
-        if task.prior.inputs.get(name, {}).get("only_in", True) != ()
-    )
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,12 @@ from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
 from ieql.training.fast.joining import INVERSES, combinations_of, together
 from ieql.training.fast.separability import Split, relevant, splits
 from ieql.training.fast.structures import RESOLUTION, Structure
+from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 from ieql.training.fast.surrogate import Surrogate
 from ieql.training.fast.worth import rounded
 from ieql.training.task import Task
 
-__all__ = ["separated"]
+__all__ = ["CLEAR", "SINGLE_OFFSETS", "is_known_well", "separated"]
 
 Array = NDArray[np.float64]
 LEAST_ROWS = 40
@@ -62,6 +63,12 @@ TABLE = 200
 """Rows of a part's table."""
 CROSSED = 24
 """Rows over which a factor is averaged."""
+SMALL = 4 * RESOLUTION
+"""Structures of at most such a size are tried with single offsets, too, ..."""
+SINGLE_OFFSETS = 5
+"""... those of the first sums, ..."""
+CLEAR = 3e-3
+"""... if the part's values are known better than this, in their spread."""
 KEPT = 6
 """Equations for a part that are handed on."""
 JOINED = 24
@@ -133,13 +140,8 @@ def separated(task: Task, seed: int, deadline: float = math.inf) -> list[Candida
     deadline : float
         The moment (``time.monotonic()``) after which nothing is begun.
     """
-    inputs = tuple(
-        i
-        for i, name in enumerate(task.names)
-        if task.prior.inputs.get(name, {}).get("only_in", True) != ()
-    )
-    n = len(task.train)
-    if n < max(LEAST_ROWS, ROWS_PER_INPUT * len(inputs)) or not 1 < len(inputs) <= MOST_INPUTS:
+    inputs = task.inputs
+    if not is_known_well(task.train, inputs):
         return []
     import scipy.linalg  # noqa: F401 - its BLAS, loaded before its threads are limited
     from threadpoolctl import threadpool_limits
@@ -155,6 +157,12 @@ def separated(task: Task, seed: int, deadline: float = math.inf) -> list[Candida
             if c is not None
         ]
     return candidates
+
+
+def is_known_well(sample: Sample, inputs: Sequence[int]) -> bool:
+    """Whether there are rows enough for a surrogate, and inputs that could come apart."""
+    enough = len(sample) >= max(LEAST_ROWS, ROWS_PER_INPUT * len(inputs))
+    return enough and 1 < len(inputs) <= MOST_INPUTS
 
 
 def _shorter(search: _Search, found: Sequence[_Found]) -> Iterator[Expression]:
@@ -260,8 +268,10 @@ def _enumerated(search: _Search, part: _Part) -> list[_Found]:
         batch = Batch(grammar, structures)
         seeds = np.arange(len(structures), dtype=np.uint64) * np.uint64(1_000_003)
         seeds += np.uint64(search.seed * 1009 + size)
-        for bare in (True, False):
-            fits = batch.fit(rows, search.task.domain, seeds, bare, EFFORT)
+        # A single offset, too, where wrong equations could be nearly right.
+        single = SINGLE_OFFSETS if size <= SMALL and part.noise < CLEAR * scale else 0
+        for offsets in (NO_OFFSETS, *range(single), ALL_OFFSETS):
+            fits = batch.fit(rows, search.task.domain, seeds, offsets, EFFORT)
             for i in np.argsort(fits.errors, kind="stable")[:KEPT].tolist():
                 error = scale * math.sqrt(float(fits.errors[i]))
                 if error < math.inf:

@@ -34,6 +34,7 @@ from ieql.equations.kernels import (
     solve,
 )
 from ieql.training.fast.styles import (
+    ALL_OFFSETS,
     EDGE,
     EXPONENT,
     FACTOR,
@@ -126,7 +127,19 @@ def _owners(code: Code, style: Indices, d: int) -> Indices:
 
 
 @exact
-def _constants(code: Code, shape: Shape, bare: bool, linear: bool) -> Indices:
+def _has_offset(offsets: int, s: int) -> bool:
+    """Whether a sum has an offset that it could do without."""
+    return offsets in (ALL_OFFSETS, s)
+
+
+@exact
+def _may_have_offset(shape: Shape, s: int, n_sums: int) -> bool:
+    """Whether a structure has such a sum, with an offset that it could do without."""
+    return s < n_sums and shape.style[s] in (FACTOR, EDGE, SQUARED)
+
+
+@exact
+def _constants(code: Code, shape: Shape, offsets: int, linear: bool) -> Indices:
     """Places of the constants that are fitted or, if asked for, of those that are solved for."""
     n_sums = len(code.ptr) - 1
     places = np.empty(n_sums + len(code.src), np.int64)
@@ -142,7 +155,7 @@ def _constants(code: Code, shape: Shape, bare: bool, linear: bool) -> Indices:
         elif style == FIXED:
             continue
         else:
-            offset, first = not bare or style == SHIFTED, 1
+            offset, first = _has_offset(offsets, s) or style == SHIFTED, 1
         if linear and style == WAVE:
             first = len(code.src)
         if offset:
@@ -206,7 +219,7 @@ def _draw_offset(
 
 @exact
 def _draw(
-    code: Code, shape: Shape, theta: Row, XT: Matrix, low: Row, high: Row, bare: bool, work: Work,
+    code: Code, shape: Shape, theta: Row, XT: Matrix, low: Row, high: Row, offsets: int, work: Work,
     state: Random,
 ) -> bool:  # fmt: skip
     """Draw constants while evaluating; False where a unit is undefined."""
@@ -229,7 +242,7 @@ def _draw(
             _affine(code, theta, q, Y, Z[q], m)
             if style in (EXPONENT, POWER):
                 continue
-            if bare and style not in (WAVE, PLAIN, SHIFTED):
+            if not _has_offset(offsets, q) and style not in (WAVE, PLAIN, SHIFTED):
                 if style == EDGE:
                     least, most = _range(Z[q], m)
                     if most < 0.0 and code.edges[0, q] == 0.0:
@@ -311,12 +324,12 @@ _U1 = types.Array(types.uint64, 1, "C", readonly=True)
 
 @entry(
     _I1, _I1, _I1, _I1, _I1, _I1, _F2, _I2, _U1, _F2, _F1, _F1, _F2, _F1, _F1, _F2,
-    types.boolean, types.int64, types.int64, types.int64,
+    types.int64, types.int64, types.int64, types.int64,
 )  # fmt: skip
 def fit_structures(
     op: Indices, calls: Indices, first: Indices, ptr: Indices, src: Indices, style: Indices,
     edges: Matrix, at: Indices, seeds: Random, few_XT: Matrix, few_y: Row, few_root: Row,
-    XT: Matrix, y: Row, root: Row, check: Matrix, bare: bool, starts: int, kept: int, steps: int,
+    XT: Matrix, y: Row, root: Row, check: Matrix, offsets: int, starts: int, kept: int, steps: int,
 ) -> tuple[Row, Row, Indices]:  # fmt: skip
     """Constants, mean squared error and number of fitted constants of each structure.
 
@@ -341,7 +354,10 @@ def fit_structures(
         )  # fmt: skip
         styles = style[sums : sums + n_sums]
         shape = Shape(styles, _owners(code, styles, d))
-        free, places = _constants(code, shape, bare, False), _constants(code, shape, bare, True)
+        free = _constants(code, shape, offsets, False)
+        places = _constants(code, shape, offsets, True)
+        if offsets >= 0 and not _may_have_offset(shape, offsets, n_sums):
+            continue
         counts[i] = len(free)
         n_theta, n_places = at[i + 1, 4] - at[i, 4], len(places)
         none = np.empty(0, np.int64)
@@ -359,7 +375,7 @@ def fit_structures(
         theta, best, ranks = np.zeros(n_theta), np.zeros((kept, n_theta)), np.full(kept, np.inf)
         state[0] = seeds[i]
         for _ in range(number):
-            if not _draw(code, shape, theta, few_XT, low, high, bare, work, state):
+            if not _draw(code, shape, theta, few_XT, low, high, offsets, work, state):
                 continue
             rank = _solved(code, shape, theta, few_y, few_root, task, places, work, A, g, L, step)
             worst = 0

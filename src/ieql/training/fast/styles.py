@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 __all__ = [
+    "ALL_OFFSETS",
     "EDGE",
     "EXPONENT",
     "FACTOR",
     "FIXED",
+    "NO_OFFSETS",
     "OUTPUT",
     "PLAIN",
     "POWER",
@@ -33,3 +35,7 @@ POWER = 8
 """An exponent of logarithms alone: the weights are powers."""
 SHIFTED = 9
 """A denominator with a single exponential: without its offset the quotient is an exponential."""
+
+NO_OFFSETS, ALL_OFFSETS = -2, -1
+"""Which of the offsets that a structure may do without are fitted; a number is that of the one sum
+that has one."""

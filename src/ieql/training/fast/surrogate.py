@@ -148,6 +148,16 @@ class Surrogate:
         return self._alpha / precision, np.sqrt(1.0 / precision)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows that the posterior knows."""
+        return int(self.rows.shape[1])
+
+    @property
+    def left_out(self) -> Array:
+        """Errors of every row's prediction by the others, in the unit of the target."""
+        return self.scale * self._left_out[0]
+
+    @property
     def r2(self) -> float:
         """Part of the target's variance that is explained where each row is left out in turn."""
         errors = self._left_out[0]

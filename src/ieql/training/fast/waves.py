@@ -124,12 +124,7 @@ class _Search:
         self.root = np.sqrt(sample.weight / sample.weight.sum())
         self.n_rows = sample.n_rows
         self.can_wave = bool({COS.name, SIN.name} & set(task.prior.units))
-        self.inputs = [
-            i
-            for i, name in enumerate(task.names)
-            if task.prior.inputs.get(name, {}).get("only_in", True) != ()
-            and np.ptp(self.XT[i]) > 0.0
-        ]
+        self.inputs = [i for i in task.inputs if np.ptp(self.XT[i]) > 0.0]
         # In the middle and of size one, so that squares of them are not all the same.
         low, high = self.XT.min(axis=1), self.XT.max(axis=1)
         half = np.where(high > low, (high - low) / 2, 1.0)
