@@ -71,6 +71,8 @@ FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
 AT_ONCE, PER_TRAINING = 1_500, 600
 """A size is tried once it has no more structures than these say for the trainings so far."""
+TWICE_AT_MOST = 1_500
+"""Sizes with more structures are not tried a second time."""
 MOST_STRUCTURES = 15_000
 """Sizes with more structures are not tried."""
 LARGEST_SIZE = 12
@@ -344,6 +346,15 @@ def _due(state: FastState, k: int) -> _Due | None:
     return _Due(size, number, False) if number <= most else None
 
 
+def _due_again(state: FastState, k: int) -> _Due | None:
+    """The next size to be tried once more, from other starts; of large ones once is enough."""
+    covered = state.coverage[k]
+    if covered.again >= covered.size:
+        return None
+    number = _count(state.tasks[k], covered, covered.again + 1)
+    return _Due(covered.again + 1, number, True) if number <= TWICE_AT_MOST else None
+
+
 def _count(task: Task, covered: Coverage, size: int) -> int:
     return n_structures(task.prior, task.names, covered.inputs, size, MOST_STRUCTURES)
 
@@ -431,11 +442,9 @@ def _look_around(state: FastState, k: int, budget: Budget) -> bool:
 
     False if nothing is left to be looked at.
     """
-    covered = state.coverage[k]
-    if covered.again < covered.size:
-        covered.again += 1
-        number = _count(state.tasks[k], covered, covered.again)
-        _cover(state, k, _Due(covered.again, number, True), budget)
+    if again := _due_again(state, k):
+        state.coverage[k].again = again.size
+        _cover(state, k, again, budget)
     elif candidates := _unseen(state, k):
         _explore(state, k, candidates[0], budget)
     else:
@@ -536,7 +545,7 @@ def _reason_to_stop(state: FastState, budget: Budget) -> str:
             continue
         if not _is_tired(state, k) or _due(state, k) is not None:
             return ""
-        if state.coverage[k].again < state.coverage[k].size or _unseen(state, k):
+        if _due_again(state, k) is not None or _unseen(state, k):
             return ""
     noise = all(p.at_noise or p.exact for p in state.progress)
     return _with_coverage(IS_NOISE if noise else NOTHING_BETTER, state)
