@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.task import Task
 
-__all__ = ["NAMES", "labelled", "make_task", "task_of"]
+__all__ = ["NAMES", "labelled", "make_task", "of_formula", "task_of"]
 
 NAMES = ("x", "y")
 
@@ -67,4 +68,31 @@ def task_of(y: Any, prior: Any = "plain", noise: float = 0.0, **inputs: Any) -> 
     return Task(
         names=tuple(inputs), prior=Prior.of(prior), train=sample, validation=sample,
         centre=box.offset, half=box.scale, mean=float(y.mean()), domain=XT,
+    )  # fmt: skip
+
+
+def of_formula(
+    formula: str,
+    names: Sequence[str] = "abc",
+    *,
+    n: int = 200,
+    noise: float = 0.0,
+    prior: Any = "plain",
+    low: float = 0.5,
+    high: float = 2.0,
+) -> Task:
+    """A task with a known equation of any inputs, all uniform between low and high."""
+    rng = np.random.default_rng(0)
+    names = tuple(names)
+
+    def sample(n: int) -> Sample:
+        XT = rng.uniform(low, high, (len(names), n))
+        y = Expression.parse(formula, names).evaluate(XT.T)[:, 0]
+        return Sample(XT, y + noise * rng.normal(size=n), np.ones(n))
+
+    train = sample(n)
+    return Task(
+        names=names, prior=Prior.of(prior), train=train, validation=sample(50),
+        centre=np.full(len(names), (low + high) / 2), half=np.full(len(names), (high - low) / 2),
+        mean=float(train.y.mean()), domain=rng.uniform(low, high, (len(names), 200)),
     )  # fmt: skip

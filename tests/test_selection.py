@@ -192,6 +192,20 @@ def test_a_wave_of_which_the_rows_see_too_little_pays_six_nats() -> None:
     assert other - one == pytest.approx(12.0)
 
 
+def test_a_law_must_be_worth_it_if_noise_has_heavy_tails() -> None:
+    """Spikes that explained single rows of a lognormal target were selected in place of a mean."""
+    mean = fitted(0, 1.0, 1)
+    spike = replace(fitted(4, 0.5, 3), evidence=15.0)
+    law = replace(fitted(4, 0.5, 3), evidence=60.0)
+    n = (40, 0)
+    assert select([mean, law], "MDL", n_rows=n, mean_error=1.0) == 1
+    assert select([mean, spike], "MDL", n_rows=n, mean_error=1.0) == 0
+    # What is more than worth it counts as ever.
+    unknown = fitted(4, 0.5, 3)
+    one, other = scores([law, unknown], "MDL", n_rows=n, mean_error=1.0)
+    assert one == other
+
+
 def test_the_description_length_takes_the_simplest_of_exact_equations() -> None:
     """Below rounding a smaller error means nothing."""
     front = [fitted(2, 1e-13, 2), fitted(9, 1e-16, 5)]

@@ -70,6 +70,11 @@ def test_a_sign_moves_only_where_the_power_has_one():
         ("3*log(sqrt(x))", "1.5*log(x)"),
         ("log(x/y**2)", "log(x) - 2*log(y)"),
         ("log(2*x*y)", "log(2*x*y)"),  # two logarithms would not be shorter
+        ("exp(log(x) - 0.5*y)", "exp(-0.5*y)*x"),
+        ("2*exp(log(x + 1) - 0.5*log(y + 2))", "2*(x + 1)/sqrt(y + 2)"),
+        ("exp(-log(x*(y - 0.2)))", "1/(x*(y - 0.2))"),
+        ("exp(0.3*log(x) + log(y))", "x**0.3*y"),
+        ("exp(0.3*log(x) + 0.7*log(y))", "x**0.3*y**0.7"),  # no power is simple
     ],
 )
 def test_identities(given_text, simple):
@@ -81,6 +86,12 @@ def test_a_step_that_is_wrong_somewhere_on_the_points_is_not_taken():
     expression = Expression.parse("sqrt(x**2)", NAMES)
     points = np.random.default_rng(0).uniform(-1, 1, (50, 2))
     assert simplify(expression, points) == expression
+
+
+def test_no_step_brings_a_unit_that_the_prior_does_not_have():
+    product = Expression.parse("exp(log(x) + log(y))", NAMES)
+    assert simplify(product, X, Prior.of("plain")).text() == "x*y"
+    assert simplify(product, X, Prior.of({"units": ["exp", "log"]})) == product
 
 
 def test_no_step_makes_a_prohibited_composition():

@@ -21,7 +21,13 @@ LAWS = {
 }
 
 
-def fits(y: np.ndarray, k: int, seed: int = 0, effort: Effort | None = None) -> list[Fits]:
+def fits(
+    y: np.ndarray,
+    k: int,
+    seed: int = 0,
+    effort: Effort | None = None,
+    variants: tuple[int, ...] = (NO_OFFSETS, ALL_OFFSETS),
+) -> list[Fits]:
     """All structures of k connections, with few and with all offsets."""
     g = Grammar(Prior.of("plain"), ("x",), (0,))
     batch = Batch(g, g.structures(k * RESOLUTION))
@@ -29,9 +35,7 @@ def fits(y: np.ndarray, k: int, seed: int = 0, effort: Effort | None = None) -> 
     seeds = np.arange(len(batch), dtype=np.uint64) + np.uint64(seed)
     points = np.array([[0.3, 4.0]])
     effort = effort or Effort()
-    return [
-        batch.fit(sample, points, seeds, offsets, effort) for offsets in (NO_OFFSETS, ALL_OFFSETS)
-    ]
+    return [batch.fit(sample, points, seeds, offsets, effort) for offsets in variants]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -60,3 +64,23 @@ def test_the_same_seed_gives_the_same_fits_and_another_one_others() -> None:
     same, again, other = (fits(y, 4, seed, little)[1].errors for seed in (1, 1, 900))
     np.testing.assert_array_equal(same, again)
     assert np.any(same != other)
+
+
+def test_a_single_offset_finds_what_many_make_hard() -> None:
+    """With an offset for every sum the fits of 1/√(c - x²) crept along a valley for ever."""
+    y = 3.0 / np.sqrt(49.0 - X**2)
+    both, single = fits(y, 4), fits(y, 4, variants=tuple(range(5)))
+    assert min(float(f.errors.min()) for f in single) < 1e-14 * np.var(y)
+    assert min(float(f.errors.min()) for f in both) > 1e-12 * np.var(y)
+
+
+def test_a_structure_without_such_an_offset_is_left_out() -> None:
+    found = fits(LAWS["wave"][1], 2, variants=(NO_OFFSETS, 40))
+    assert np.isfinite(found[0].errors).any()
+    assert np.all(np.isinf(found[1].errors))
+
+
+def test_an_exponential_over_decades_may_lie_close_to_its_edge() -> None:
+    """Planck's law: beside exp(x), which goes to thousands, the 1 was never tried."""
+    y = 1.0 / (np.exp(2.0 * X) - 0.9)
+    assert min(float(f.errors.min()) for f in fits(y, 3)) < 1e-12 * np.var(y)

@@ -4,37 +4,12 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 import pytest
 
-from ieql.data.sample import Sample
-from ieql.equations.expression import Expression
 from ieql.prior import Prior
 from ieql.training.fast import separate
 from ieql.training.fast.separate import separated
-from ieql.training.task import Task
-
-
-def task_of(formula, names="abc", *, n=200, noise=0.0, prior="plain", low=0.5, high=2.0):
-    rng = np.random.default_rng(0)
-    names = tuple(names)
-
-    def sample(n):
-        XT = rng.uniform(low, high, (len(names), n))
-        y = Expression.parse(formula, names).evaluate(XT.T)[:, 0]
-        return Sample(XT, y + noise * rng.normal(size=n), np.ones(n))
-
-    train = sample(n)
-    return Task(
-        names=names,
-        prior=Prior.of(prior),
-        train=train,
-        validation=sample(50),
-        centre=np.full(len(names), (low + high) / 2),
-        half=np.full(len(names), (high - low) / 2),
-        mean=float(train.y.mean()),
-        domain=rng.uniform(low, high, (len(names), 200)),
-    )
+from tasks import of_formula as task_of
 
 
 @pytest.fixture(autouse=True)

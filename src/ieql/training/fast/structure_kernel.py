@@ -54,6 +54,12 @@ Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Random = NDArray[np.uint64]
 
+DECADES = 20.0
+"""A positive sum spans decades if its range is so many times its least value."""
+TOLERANCE = 1e-4
+"""A fit ends where two steps lower the error by a smaller part."""
+CONTINUED, MORE_STEPS = 5, 3
+"""One in so many structures, the best of a batch, get so many times the steps once more."""
 RIDGE = 1e-9
 """Relative, on the normal equations of a ranking."""
 
@@ -204,7 +210,10 @@ def _draw_offset(
         if style == EDGE and low > least and high < most and _uniform(state) < 0.5:
             return 0.0
         if least > -np.inf:
-            return float(least - low + span * _between(state, 0.02, 6.0))
+            # What spans decades, an exponential for one, is moved by parts of its least value.
+            decades = low > least and span > DECADES * (low - least)
+            size = low - least if decades and _uniform(state) < 0.5 else span
+            return float(least - low + size * _between(state, 0.02, 6.0))
         return float(most - high - span * _between(state, 0.02, 6.0))
     if style == SQUARED:
         if _uniform(state) < 0.3:
@@ -322,6 +331,46 @@ _I2 = types.Array(types.int64, 2, "C", readonly=True)
 _U1 = types.Array(types.uint64, 1, "C", readonly=True)
 
 
+class Batches(NamedTuple):
+    """Many structures one after the other; see `fit_structures`."""
+
+    op: Indices
+    calls: Indices
+    first: Indices
+    ptr: Indices
+    src: Indices
+    edges: Matrix
+    at: Indices
+
+
+@exact
+def _code(all_: Batches, i: int) -> Code:
+    """The i-th structure."""
+    at = all_.at
+    sums, n_sums = at[i, 2] - i, at[i + 1, 2] - at[i, 2] - 1
+    own = np.empty((2, n_sums))
+    for s in range(n_sums):
+        own[0, s], own[1, s] = all_.edges[0, sums + s], all_.edges[1, sums + s]
+    return Code(
+        all_.op[at[i, 0] : at[i + 1, 0]], all_.calls[at[i, 0] : at[i + 1, 0]],
+        all_.first[at[i, 1] : at[i + 1, 1]], all_.ptr[at[i, 2] : at[i + 1, 2]],
+        all_.src[at[i, 3] : at[i + 1, 3]], own, 0.0,
+    )  # fmt: skip
+
+
+@exact
+def _guarded(code: Code) -> Indices:
+    """The sums that have to stay inside a domain."""
+    n_sums = len(code.ptr) - 1
+    guarded = np.empty(n_sums, np.int64)
+    n = 0
+    for s in range(n_sums):
+        if code.edges[0, s] > -np.inf or code.edges[1, s] < np.inf:
+            guarded[n] = s
+            n += 1
+    return guarded[:n]
+
+
 @entry(
     _I1, _I1, _I1, _I1, _I1, _I1, _F2, _I2, _U1, _F2, _F1, _F1, _F2, _F1, _F1, _F2,
     types.int64, types.int64, types.int64, types.int64,
@@ -335,29 +384,22 @@ def fit_structures(
 
     ``at[i]`` says where the nodes, entries of `first`, entries of `ptr`, sources and constants of
     structure i begin. Starts are ranked on the few rows. The error is infinite where no start was
-    of use.
+    of use. The best structures of the batch get more steps in the end: valleys are long.
     """
     n = len(at) - 1
     thetas, errors, counts = np.zeros(at[n, 4]), np.full(n, np.inf), np.zeros(n, np.int64)
     d, m = few_XT.shape
     state = np.zeros(1, np.uint64)
+    structures = Batches(op, calls, first, ptr, src, edges, at)
     for i in range(n):
-        n_sums = at[i + 1, 2] - at[i, 2] - 1
-        own = np.empty((2, n_sums))
-        sums = at[i, 2] - i
-        for s in range(n_sums):
-            own[0, s], own[1, s] = edges[0, sums + s], edges[1, sums + s]
-        code = Code(
-            op[at[i, 0] : at[i + 1, 0]], calls[at[i, 0] : at[i + 1, 0]],
-            first[at[i, 1] : at[i + 1, 1]], ptr[at[i, 2] : at[i + 1, 2]],
-            src[at[i, 3] : at[i + 1, 3]], own, 0.0,
-        )  # fmt: skip
-        styles = style[sums : sums + n_sums]
+        code = _code(structures, i)
+        n_sums = len(code.ptr) - 1
+        styles = style[at[i, 2] - i : at[i, 2] - i + n_sums]
         shape = Shape(styles, _owners(code, styles, d))
-        free = _constants(code, shape, offsets, False)
-        places = _constants(code, shape, offsets, True)
         if offsets >= 0 and not _may_have_offset(shape, offsets, n_sums):
             continue
+        free = _constants(code, shape, offsets, False)
+        places = _constants(code, shape, offsets, True)
         counts[i] = len(free)
         n_theta, n_places = at[i + 1, 4] - at[i, 4], len(places)
         none = np.empty(0, np.int64)
@@ -385,22 +427,30 @@ def fit_structures(
             if rank < ranks[worst]:
                 ranks[worst] = rank
                 best[worst] = theta
-        guarded = np.empty(n_sums, np.int64)
-        n_guarded = 0
-        for s in range(n_sums):
-            if own[0, s] > -np.inf or own[1, s] < np.inf:
-                guarded[n_guarded] = s
-                n_guarded += 1
+        guarded = _guarded(code)
         for b in range(kept):
             if ranks[b] == np.inf:
                 continue
             found, error, _, _, _, _ = fit_code(
-                code, best[b], XT, y, root, free, guarded[:n_guarded], check, 0.0, steps, 1e-4,
-                1e-2,
-            )  # fmt: skip
+                code, best[b], XT, y, root, free, guarded, check, 0.0, steps, TOLERANCE, 1e-2
+            )
             if error < errors[i]:
                 errors[i] = error
                 thetas[at[i, 4] : at[i + 1, 4]] = found
+    limit = np.sort(errors)[n // CONTINUED]
+    for i in range(n):
+        if not errors[i] <= limit or errors[i] == np.inf:
+            continue
+        code = _code(structures, i)
+        styles = style[at[i, 2] - i : at[i, 2] - i + len(code.ptr) - 1]
+        free = _constants(code, Shape(styles, _owners(code, styles, d)), offsets, False)
+        found, error, _, _, _, _ = fit_code(
+            code, thetas[at[i, 4] : at[i + 1, 4]], XT, y, root, free, _guarded(code), check, 0.0,
+            MORE_STEPS * steps, TOLERANCE, 1e-2,
+        )  # fmt: skip
+        if error < errors[i]:
+            errors[i] = error
+            thetas[at[i, 4] : at[i + 1, 4]] = found
     return thetas, errors, counts
 
 

@@ -1,0 +1,57 @@
+"""What a target tells of its equations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ieql.data.dataset import Dataset
+from ieql.equations.expression import Expression
+from ieql.options import FitOptions
+from ieql.target import Target, prepare
+
+X = np.linspace(0.0, 10.0, 40)
+NOISE = np.random.default_rng(0).normal(size=40)
+
+
+def target_of(y: np.ndarray) -> Target:
+    return prepare(FitOptions(loss="squared"), Dataset.of(X[:, None], y), None, 0)[0]
+
+
+def line(slope: float, offset: float) -> Expression:
+    return Expression.parse(f"{slope}*x0 + {offset}", ("x0",))
+
+
+def test_evidence_for_a_law_is_about_what_gaussian_noise_makes_it():
+    """With noise that is Gaussian, heavy tails cost little: N ln(variance before / after)."""
+    target = target_of(0.3 * X + NOISE)
+    evidence = target.evidence(line(0.3, 0.0))
+    unexplained = np.mean(NOISE**2) / np.var(target.rows.y)
+    assert evidence == pytest.approx(-40 * np.log(unexplained), rel=0.2)
+
+
+def test_explaining_one_row_far_off_is_hardly_evidence():
+    """A narrow spike through the largest of forty values of pure noise was taken for a law."""
+    y = NOISE.copy()
+    y[17] += 12.0
+    target = target_of(y)
+    spike = Expression.parse(f"12*exp(-400*(x0 - {X[17]})**2)", ("x0",))
+    gaussian = 40 * np.log(np.var(y) / np.mean((y - spike.evaluate(X[:, None])[:, 0]) ** 2))
+    assert gaussian > 40
+    assert target.evidence(spike) < 25
+
+
+def test_the_mean_is_no_evidence_and_an_exact_law_much():
+    target = target_of(0.3 * X + 1.0)
+    assert target.evidence(line(0.0, 2.5)) == pytest.approx(0.0, abs=1e-9)
+    assert target.evidence(line(0.3, 1.0)) > 1000
+
+
+def test_the_reported_error_of_few_rows_counts_the_choice():
+    """Each connection costs half a row: the error of 40 rows is that of 39.5."""
+    from ieql.equations.refit import cross_fitted
+
+    target = target_of(0.3 * X + NOISE)
+    e = line(0.3, 0.01)
+    expected = cross_fitted(e, target.fitting) * np.sqrt(40 / 39.5)
+    assert target.validation_error(e) == pytest.approx(expected)
