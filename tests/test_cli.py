@@ -252,6 +252,10 @@ def test_fit_says_where_the_report_is(stand_in):
             "the time is up (`ieql resume run` continues it). All 6 structures were tried",
         ),
         ("the equations are exact", "the equations are exact"),
+        (
+            "all 9 trainings are done; all 6 structures were tried",
+            "all 9 trainings are done (--trainings N allows more). All 6 structures were tried",
+        ),
         ("it was interrupted", "it was interrupted"),
         ("all 9 trainings are done", "all 9 trainings are done (--trainings N allows more)"),
         (

@@ -93,7 +93,7 @@ def test_an_exact_run_is_over(tmp_path):
     X, _ = table()
     first = model(tmp_path).fit(X, 3 * X["a"])
     again = model(tmp_path).fit(X, 3 * X["a"])
-    assert again.stop_reason_ == "the equations are exact"
+    assert again.stop_reason_.startswith("the equations are exact")
     assert texts(again) == texts(first)
 
 

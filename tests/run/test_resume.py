@@ -49,7 +49,7 @@ def test_a_run_goes_on_with_its_own_data_prior_and_domain(run):
 def test_it_says_why_it_stopped_and_searches_at_least_so_long(run):
     limits = ("--time", "30", "--at-least", "20", "--trainings", "4", "--jobs", "1")
     result = ieql("resume", run, *limits)
-    assert "s: all 4 trainings are done (--trainings N allows more).\n" in result.stdout
+    assert "s: all 4 trainings are done (--trainings N allows more)." in result.stdout
     assert n_trainings(run) == 4
     refused = ieql("resume", run, "--time", "10", "--at-least", "20", code=2)
     assert refused.stderr.endswith(

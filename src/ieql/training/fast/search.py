@@ -257,7 +257,8 @@ class FastTrainer(Trainer):
         return reason
 
     def last(self, state: FastState) -> None:
-        """Straight lines, if no training came to an equation in the time there was."""
+        """Say what was covered; straight lines, if no training came to an equation in the time."""
+        state.reason = _with_coverage(state.reason, state)
         for task, archive in zip(state.tasks, state.archives, strict=True):
             if len(archive) <= 1:
                 for candidate in lines(task):
@@ -535,7 +536,7 @@ def _run_round(
 
 def _reason_to_stop(state: FastState, budget: Budget) -> str:
     if time.monotonic() >= budget.deadline:
-        return _with_coverage(TIME_IS_UP, state)
+        return TIME_IS_UP
     if all(p.exact for p in state.progress):
         return IS_EXACT
     if time.monotonic() < budget.earliest:
@@ -548,7 +549,7 @@ def _reason_to_stop(state: FastState, budget: Budget) -> str:
         if _due_again(state, k) is not None or _unseen(state, k):
             return ""
     noise = all(p.at_noise or p.exact for p in state.progress)
-    return _with_coverage(IS_NOISE if noise else NOTHING_BETTER, state)
+    return IS_NOISE if noise else NOTHING_BETTER
 
 
 def _with_coverage(reason: str, state: FastState) -> str:
