@@ -74,6 +74,7 @@ def test_a_sign_moves_only_where_the_power_has_one():
         ("2*exp(log(x + 1) - 0.5*log(y + 2))", "2*(x + 1)/sqrt(y + 2)"),
         ("exp(-log(x*(y - 0.2)))", "1/(x*(y - 0.2))"),
         ("exp(0.3*log(x) + log(y))", "x**0.3*y"),
+        ("y*exp(-3*log(y) - log(x/y))", "1/(y*x)"),
         ("exp(0.3*log(x) + 0.7*log(y))", "x**0.3*y**0.7"),  # no power is simple
     ],
 )

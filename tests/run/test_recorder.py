@@ -69,8 +69,8 @@ def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
 def test_noise_alone_does_not_end_a_run_that_goes_on(tmp_path, monkeypatch):
     """One round of `ieql resume`, and it said again that what is left looks like noise."""
     monkeypatch.setattr("ieql.training.fast.search.looks_like_noise", lambda *_: True)
-    monkeypatch.setattr("ieql.training.fast.search.PATIENCE_AT_NOISE", 2)
-    monkeypatch.setattr("ieql.training.fast.search.PATIENCE", 40)
+    monkeypatch.setattr("ieql.training.fast.state.PATIENCE_AT_NOISE", 2)
+    monkeypatch.setattr("ieql.training.fast.state.PATIENCE", 40)
     X, _ = table()
     y = X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
     first = model(tmp_path, max_trainings=1_000).fit(X, y)

@@ -333,8 +333,14 @@ def _factors(
         if len(s.sources) == 1 and s.bias == 0.0 and s.sources[0] >= len(builder.names):
             inner = builder.nodes[s.sources[0] - len(builder.names)]
         exponents = () if inner is None else _exponents(inner.unit)
+        logarithms: dict[Sum, float] = {}
+        if inner is not None and inner.unit is EXP:
+            logarithms, rest = _simple_powers(builder, inner.args[0])
         if inner is not None and exponents:
             stack += [(a, p * q) for a, q in zip(inner.args, exponents, strict=True)]
+        elif logarithms:
+            stack += [(a, p * q) for a, q in logarithms.items()]
+            stack.append((builder.apply(EXP, rest), p))
         else:
             s = s._replace(weights=(1.0, *s.weights[1:]))
             powers[s] = powers.get(s, 0.0) + p
@@ -354,20 +360,26 @@ def _logarithms(
     return Sum.total([Sum(math.log(found[1])), *logs])
 
 
+def _simple_powers(builder: Builder, exponent: Sum) -> tuple[dict[Sum, float], Sum]:
+    """Whole and half powers whose logarithms are in an exponent, and what else is in it."""
+    rest = exponent
+    powers: dict[Sum, float] = {}
+    for i, w in zip(exponent.sources, exponent.weights, strict=True):
+        node = builder.nodes[i - len(builder.names)] if i >= len(builder.names) else None
+        p = round(2.0 * w) / 2.0
+        if node is not None and node.unit is LOG and p != 0.0 and abs(w - p) < SAME_POWER:
+            powers[node.args[0]] = powers.get(node.args[0], 0.0) + p
+            rest = rest.plus(Sum(0.0, (i,), (-w,)))
+    return powers, rest
+
+
 def _antilogarithms(
     expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
 ) -> Sum | None:
     """Write whole and half powers as such: exp(log(x) - log(y)/2 - z) = x·exp(-z)/√y."""
     if expression.nodes[k].unit is not EXP:
         return None
-    inside = args[0]
-    powers: dict[Sum, float] = {}
-    for i, w in zip(args[0].sources, args[0].weights, strict=True):
-        node = builder.nodes[i - len(builder.names)] if i >= len(builder.names) else None
-        p = round(2.0 * w) / 2.0
-        if node is not None and node.unit is LOG and p != 0.0 and abs(w - p) < SAME_POWER:
-            powers[node.args[0]] = powers.get(node.args[0], 0.0) + p
-            inside = inside.plus(Sum(0.0, (i,), (-w,)))
+    powers, inside = _simple_powers(builder, args[0])
     if not powers:
         return None
     above = _product(builder, {s: p for s, p in powers.items() if p > 0.0}, grouped=True)

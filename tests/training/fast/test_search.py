@@ -169,7 +169,7 @@ def test_an_interrupt_in_the_middle_of_a_round_keeps_the_islands_that_came_home(
 def easily_content(monkeypatch):
     """A search to which all that is left looks like noise, after some trainings."""
     monkeypatch.setattr("ieql.training.fast.search.looks_like_noise", lambda *_: True)
-    monkeypatch.setattr("ieql.training.fast.search.PATIENCE_AT_NOISE", 2)
+    monkeypatch.setattr("ieql.training.fast.state.PATIENCE_AT_NOISE", 2)
     return [make_task("x + y", noise=0.3, n=60)]
 
 

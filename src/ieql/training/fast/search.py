@@ -9,39 +9,28 @@ from __future__ import annotations
 
 import math
 import time
-import zlib
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ieql.doubts import AND_COVERED
 from ieql.selection import Candidate
-from ieql.training.fast.batch import CHECKED, FITTING_ROWS
 from ieql.training.fast.complete import (
-    EFFORT,
-    REFINED_ROWS,
     Coverage,
-    Tried,
-    n_structures,
-    pieces,
-    refined,
-    try_piece,
 )
+from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.island import KINDS, FastSettings, Finds, Training, run_island
+from ieql.training.fast.island import FastSettings, Finds, Training, run_island
 from ieql.training.fast.lines import lines
-from ieql.training.fast.neighbourhood import explored, places
 from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.separate import separated
-from ieql.training.fast.structures import RESOLUTION
+from ieql.training.fast.state import FastState, Progress
 from ieql.training.fast.waves import waves
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import Task
-from ieql.training.trainers import INTERRUPTED, Budget, State, Trainer
+from ieql.training.trainers import INTERRUPTED, Budget, Trainer
 
 __all__ = ["FastState", "FastTrainer"]
 
@@ -49,37 +38,12 @@ N_ISLANDS = 4
 """Fixed, so that the outcome does not depend on the number of processes."""
 LARGEST_ROUND = 6
 """Trainings per island in one round: short enough for a live front, long enough to be worth it."""
-HITS_AT_START = {"path": 1, "growth": 4, "law": 1}
-"""Hits that each kind of training starts with, before it has had any."""
-LEAST_SHARES = {"path": 0.1, "growth": 0.4, "law": 0.1}
-"""Share of the trainings that each kind gets, however few hits it has."""
-PATIENCE = 60
-"""Least number of trainings without progress after which the search may stop by itself."""
-PATIENCE_AT_NOISE = 24
-"""The same where the residuals of the best equation look like noise, ..."""
-PATIENCE_IF_COVERED = 8
-"""... and where all structures of some size were tried."""
-RIVALS = 3
-"""Equations whose neighbourhood is searched before the search stops by itself, ..."""
-TWICE = 2
-"""... so many times, from different starts."""
 SHORTER = 1.0
 """Twice the nats by which a description must be shorter to be progress."""
 BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
-AT_ONCE, PER_TRAINING = 1_500, 600
-"""A size is tried once it has no more structures than these say for the trainings so far."""
-TWICE_AT_MOST = 1_500
-"""Sizes with more structures are not tried a second time."""
-MOST_STRUCTURES = 15_000
-"""Sizes with more structures are not tried."""
-LARGEST_SIZE = 12
-AT_HAND = 1_500
-"""Structures that are fitted in this process."""
-REFINED = 32
-"""Fits of a size that are looked at more closely."""
 TIME_IS_UP = "the time is up"
 IS_EXACT = "the equations are exact"
 IS_NOISE = "what is left looks like noise"
@@ -88,99 +52,6 @@ ENDED = (TIME_IS_UP, IS_EXACT, IS_NOISE, NOTHING_BETTER, INTERRUPTED)
 """Reasons after which someone who resumes a search wants it to look further."""
 Rounds = dict[tuple[int, int], list[Training]]
 """The trainings of a round, by (target, island)."""
-
-
-@dataclass
-class Progress:
-    """How far the search for one target has come."""
-
-    score: float = float("inf")
-    """Least of log(error) + price · complexity over the front: it falls when an equation gets more
-    accurate, and when an equally accurate one gets simpler."""
-    since: int = 0
-    """Number of trainings, of this target, when it fell last."""
-    done: Counter[str] = field(default_factory=Counter)
-    """Trainings of each kind."""
-    hits: Counter[str] = field(default_factory=Counter)
-    """Equations that entered the front, by the kind of training that found them."""
-    at_noise: bool = False
-    """Whether the residuals of the best equation look like noise."""
-    exact: bool = False
-    patient: bool = False
-    """Whether someone went on with a search that had ended: noise does not cut it short."""
-
-    length: float = float("inf")
-    """Least length of a description of the data."""
-    looked: bool = False
-    """Whether power laws and waves were looked for, ..."""
-    parted: bool = False
-    """... and parts that can be found one by one."""
-
-    def patience_with(self, coverage: Coverage) -> int:
-        """Number of trainings without progress after which the search may stop by itself."""
-        if self.patient:
-            return max(PATIENCE, self.since)
-        if coverage.is_thorough:
-            return PATIENCE_IF_COVERED
-        return PATIENCE_AT_NOISE if self.at_noise else max(PATIENCE, self.since)
-
-    @property
-    def n_trainings(self) -> int:
-        """Number of trainings of all kinds."""
-        return self.done.total()
-
-    @property
-    def chances(self) -> tuple[float, float, float]:
-        """Shares of the kinds in the next trainings: by what has paid on this data set so far."""
-        rates = [(HITS_AT_START[kind] + self.hits[kind]) / (1 + self.done[kind]) for kind in KINDS]
-        rest = 1.0 - sum(LEAST_SHARES.values())
-        path, growth, law = (
-            LEAST_SHARES[kind] + rest * rate / sum(rates)
-            for kind, rate in zip(KINDS, rates, strict=True)
-        )
-        return path, growth, law
-
-    @classmethod
-    def read(cls, form: Mapping[str, Any]) -> Progress:
-        """The progress that was written down as `form`."""
-        return cls(
-            score=float(form["score"]) if form["score"] is not None else float("inf"),
-            since=int(form["since"]),
-            done=_counts(form["done"]),
-            hits=_counts(form["hits"]),
-            at_noise=bool(form["at_noise"]),
-            exact=bool(form["exact"]),
-            patient=bool(form.get("patient")),
-            length=float(form["length"]) if form.get("length") is not None else float("inf"),
-            looked=bool(form.get("looked")),
-            parted=bool(form.get("parted")),
-        )
-
-
-def _counts(form: Mapping[str, Any]) -> Counter[str]:
-    return Counter({str(key): int(n) for key, n in form.items()})
-
-
-@dataclass
-class FastState(State):
-    """Where the fast search stands."""
-
-    progress: list[Progress] = field(default_factory=list)
-    """How far each target has come."""
-    number: int = 0
-    """Trainings per target that were planned in the rounds that are over."""
-    coverage: list[Coverage] = field(default_factory=list)
-    """What of all structures was tried, for each target."""
-
-    def to_form(self) -> dict[str, Any]:
-        """Plain dictionaries, lists and numbers."""
-        form = super().to_form()
-        form["number"] = self.number
-        parts = zip(form["targets"], self.progress, self.coverage, strict=True)
-        for target, progress, coverage in parts:
-            target["progress"] = vars(progress)
-            target["coverage"] = vars(coverage)
-        return form
 
 
 class FastTrainer(Trainer):
@@ -217,8 +88,8 @@ class FastTrainer(Trainer):
         for k in range(len(state.tasks)):
             if not state.progress[k].looked:
                 _first_look(state, k, budget)
-            while (due := _due(state, k)) is not None and time.monotonic() < budget.deadline:
-                if not _cover(state, k, due, budget):
+            while (due := next_due(state, k)) is not None and time.monotonic() < budget.deadline:
+                if not cover(state, k, due, budget):
                     return
                 _measure(state, k, budget)
         if state.number >= (budget.max_trainings or math.inf):
@@ -226,9 +97,11 @@ class FastTrainer(Trainer):
         for k in range(len(state.tasks)):
             if _may_separate(state, k):
                 _separate(state, k, budget)
-        tired = [k for k in range(len(state.tasks)) if _is_tired(state, k)]
-        if any(_look_around(state, k, budget) for k in tired):
-            return
+        tired = [k for k in range(len(state.tasks)) if state.is_tired(k)]
+        for k in tired:
+            if look_around(state, k, budget):
+                _measure(state, k, budget)
+                return
         self._round(state, budget)
 
     def _round(self, state: FastState, budget: Budget) -> None:
@@ -320,80 +193,6 @@ def _separate(state: FastState, k: int, budget: Budget) -> None:
     _measure(state, k, budget)
 
 
-@dataclass(frozen=True)
-class _Due:
-    """A size whose structures are to be tried, for the first time or again."""
-
-    size: int
-    number: int
-    again: bool
-
-
-def _due(state: FastState, k: int) -> _Due | None:
-    """The structures of a target whose turn it is.
-
-    Small sizes come first. The larger ones, of which there are thousands, wait until that many
-    trainings have had their chance, so that what is easily grown is not kept waiting.
-    """
-    task, covered, progress = state.tasks[k], state.coverage[k], state.progress[k]
-    if progress.exact:
-        return None
-    n = progress.n_trainings
-    most = min(AT_ONCE + PER_TRAINING * n, MOST_STRUCTURES)
-    size = covered.size + 1
-    if size > LARGEST_SIZE * RESOLUTION:
-        return None
-    number = _count(task, covered, size)
-    return _Due(size, number, False) if number <= most else None
-
-
-def _due_again(state: FastState, k: int) -> _Due | None:
-    """The next size to be tried once more, from other starts; of large ones once is enough."""
-    covered = state.coverage[k]
-    if covered.again >= covered.size:
-        return None
-    number = _count(state.tasks[k], covered, covered.again + 1)
-    return _Due(covered.again + 1, number, True) if number <= TWICE_AT_MOST else None
-
-
-def _count(task: Task, covered: Coverage, size: int) -> int:
-    return n_structures(task.prior, task.names, covered.inputs, size, MOST_STRUCTURES)
-
-
-def _cover(state: FastState, k: int, due: _Due, budget: Budget) -> bool:
-    """Try all structures of one size for a target; False if the time did not suffice."""
-    task, covered = state.tasks[k], state.coverage[k]
-    if due.number:
-        seed = budget.seed + 7919 * k + (104_729 if due.again else 0)
-        jobs = (
-            (i, try_piece, (task.prior, task.names, rows, points, piece, EFFORT, budget.deadline))
-            for rows, points in [(task.train.head(FITTING_ROWS), task.domain[:, :CHECKED])]
-            for i, piece in enumerate(
-                pieces(task.prior, task.names, covered.inputs, due.size, seed)
-            )
-        )
-        # A few are sooner done here than sent elsewhere.
-        here = due.number <= AT_HAND or budget.deadline - time.monotonic() < STARTING
-        found = dict(in_parallel(jobs, 1 if here else budget.n_jobs))
-        if any(tried is None for tried in found.values()):
-            return False
-        best = sorted((t for i in sorted(found) for t in found[i]), key=lambda t: t.length)
-        _take(state, k, best[:REFINED])
-    if not due.again:
-        covered.size, covered.number = due.size, covered.number + due.number
-    return True
-
-
-def _take(state: FastState, k: int, tried: Sequence[Tried]) -> None:
-    """Refine the best fits and take them into the archive."""
-    task = state.tasks[k]
-    sample = task.train.head(REFINED_ROWS)
-    with np.errstate(all="ignore"):
-        for fit in refined(tried, task.prior, sample):
-            if fit is not None:
-                state.add(k, task.candidate(fit.expression, fit.program))
-
-
 def _measure(state: FastState, k: int, budget: Budget) -> None:
     """Note what a step has brought for one target."""
     progress, task, archive = state.progress[k], state.tasks[k], state.archives[k]
@@ -417,58 +216,6 @@ def _measure(state: FastState, k: int, budget: Budget) -> None:
         rng = np.random.default_rng((budget.seed, k, state.number))
         with np.errstate(all="ignore"):
             progress.at_noise = looks_like_noise(task, best.expression, rng)
-
-
-def _is_tired(state: FastState, k: int) -> bool:
-    """Whether a target had no progress for so long that the search may stop by itself."""
-    progress = state.progress[k]
-    return not progress.exact and progress.n_trainings - progress.since >= progress.patience_with(
-        state.coverage[k]
-    )
-
-
-def _unseen(state: FastState, k: int) -> list[Candidate]:
-    """The best equations of a target whose neighbourhood was not searched twice yet."""
-    archive, seen = state.archives[k], state.coverage[k].seen
-    rivals = archive.rivals[:RIVALS]
-    return [c for c in rivals if c.expression.nodes and seen.get(_key(c), 0) < TWICE]
-
-
-def _key(candidate: Candidate) -> str:
-    return f"{zlib.crc32(repr(candidate.expression.skeleton).encode()):08x}"
-
-
-def _look_around(state: FastState, k: int, budget: Budget) -> bool:
-    """Before a search may stop: all structures once more, and what is near the best equations.
-
-    False if nothing is left to be looked at.
-    """
-    if again := _due_again(state, k):
-        state.coverage[k].again = again.size
-        _cover(state, k, again, budget)
-    elif candidates := _unseen(state, k):
-        _explore(state, k, candidates[0], budget)
-    else:
-        return False
-    _measure(state, k, budget)
-    return True
-
-
-def _explore(state: FastState, k: int, candidate: Candidate, budget: Budget) -> None:
-    """Search the neighbourhood of an equation."""
-    task, seen = state.tasks[k], state.coverage[k].seen
-    times = seen.get(_key(candidate), 0)
-    seen[_key(candidate)] = times + 1
-    expression = candidate.expression
-    seed = budget.seed + 7919 * k + 15_485_863 * times
-    jobs = [
-        (i, explored, (task, expression, place, seed, budget.deadline))
-        for i, place in enumerate(places(expression))
-    ]
-    found = dict(in_parallel(jobs, state.n_processes))
-    for i in sorted(found):
-        for other in found[i]:
-            state.add(k, other)
 
 
 def _is_worse_outside(candidate: Candidate) -> bool:
@@ -544,9 +291,9 @@ def _reason_to_stop(state: FastState, budget: Budget) -> str:
     for k, progress in enumerate(state.progress):
         if progress.exact:
             continue
-        if not _is_tired(state, k) or _due(state, k) is not None:
+        if not state.is_tired(k) or next_due(state, k) is not None:
             return ""
-        if _due_again(state, k) is not None or _unseen(state, k):
+        if due_again(state, k) is not None or unseen(state, k):
             return ""
     noise = all(p.at_noise or p.exact for p in state.progress)
     return IS_NOISE if noise else NOTHING_BETTER
