@@ -25,7 +25,7 @@ from ieql.prior import Prior
 from ieql.selection import description_length
 from ieql.training.fast.batch import Batch, Effort
 from ieql.training.fast.eliminate import FittedExpression, fitted
-from ieql.training.fast.structures import RESOLUTION, Grammar
+from ieql.training.fast.structures import Grammar
 from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 
 __all__ = [
@@ -109,10 +109,11 @@ class Coverage:
     seen: dict[str, int] = field(default_factory=dict)
     """How often the neighbourhood of an equation was searched, by a mark of its structure."""
 
-    @property
-    def is_thorough(self) -> bool:
+    def is_thorough(self, prior: Prior, names: tuple[str, ...]) -> bool:
         """Whether so much was covered that drawing at random has little to add."""
-        return len(self.inputs) <= FEW_INPUTS and self.size >= MANY_CONNECTIONS * RESOLUTION
+        if len(self.inputs) > FEW_INPUTS:
+            return False
+        return self.size >= grammar_of(prior, names, self.inputs).size(MANY_CONNECTIONS)
 
     def sentence(self, prior: Prior, names: tuple[str, ...]) -> str:
         """What was covered, as a sentence; empty if nothing was."""

@@ -16,6 +16,7 @@ from ieql.training.fast.complete import (
     REFINED_ROWS,
     Coverage,
     Tried,
+    grammar_of,
     n_structures,
     pieces,
     refined,
@@ -23,7 +24,6 @@ from ieql.training.fast.complete import (
 )
 from ieql.training.fast.neighbourhood import explored, places
 from ieql.training.fast.state import FastState
-from ieql.training.fast.structures import RESOLUTION
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import Task
 from ieql.training.trainers import Budget
@@ -34,13 +34,14 @@ RIVALS = 3
 """Equations whose neighbourhood is searched before the search stops by itself, ..."""
 TWICE = 2
 """... so many times, from different starts."""
-AT_ONCE, PER_TRAINING = 1_500, 600
-"""A size is tried once it has no more structures than these say for the trainings so far."""
+AT_ONCE, PER_TRAINING = 1_500, 700
+"""A size is tried once there are, up to it, no more structures than these say for the trainings."""
 TWICE_AT_MOST = 1_500
-"""Sizes with more structures are not tried a second time."""
-MOST_STRUCTURES = 15_000
-"""Sizes with more structures are not tried."""
-LARGEST_SIZE = 12
+"""Sizes up to which there are more are not tried a second time, ..."""
+MOST_STRUCTURES = 18_000
+"""... and those up to which there are more than this not at all."""
+LARGEST = 12.0
+"""Complexity up to which structures are tried, if there are so few."""
 AT_HAND = 1_500
 """Structures that are fitted in this process."""
 REFINED = 32
@@ -68,10 +69,10 @@ def next_due(state: FastState, k: int) -> Due | None:
     n = progress.n_trainings
     most = min(AT_ONCE + PER_TRAINING * n, MOST_STRUCTURES)
     size = covered.size + 1
-    if size > LARGEST_SIZE * RESOLUTION:
+    if size > grammar_of(task.prior, task.names, covered.inputs).size(LARGEST):
         return None
     number = _count(task, covered, size)
-    return Due(size, number, False) if number <= most else None
+    return Due(size, number, False) if covered.number + number <= most else None
 
 
 def due_again(state: FastState, k: int) -> Due | None:
@@ -79,8 +80,8 @@ def due_again(state: FastState, k: int) -> Due | None:
     covered = state.coverage[k]
     if covered.again >= covered.size:
         return None
-    number = _count(state.tasks[k], covered, covered.again + 1)
-    return Due(covered.again + 1, number, True) if number <= TWICE_AT_MOST else None
+    numbers = [_count(state.tasks[k], covered, size) for size in range(1, covered.again + 2)]
+    return Due(covered.again + 1, numbers[-1], True) if sum(numbers) <= TWICE_AT_MOST else None
 
 
 def _count(task: Task, covered: Coverage, size: int) -> int:

@@ -24,6 +24,7 @@ from ieql.training.fast.batch import CHECKED, FITTING_ROWS, Effort
 from ieql.training.fast.complete import (
     REFINED_ROWS,
     Tried,
+    grammar_of,
     n_structures,
     pieces,
     refined,
@@ -51,8 +52,8 @@ leave of what they could know, in spreads of the target."""
 BOTH = (NO_OFFSETS, ALL_OFFSETS)
 MOST_STRUCTURES = 2_500
 """Structures of groups that are tried, ..."""
-LARGEST_SIZE = 40
-"""... of at most such a size."""
+LARGEST = 10.0
+"""... of at most such a complexity."""
 EFFORT = Effort(starts=32, kept=2, steps=20)
 REFINED = 24
 """Fits that are looked at more closely."""
@@ -242,7 +243,7 @@ def _enumerated(task: Task, effort: _Effort) -> Iterator[Candidate]:
     rows, points = task.train.head(FITTING_ROWS), task.domain[:, :CHECKED]
     tried = 0
     sample = task.train.head(REFINED_ROWS)
-    for size in range(1, LARGEST_SIZE + 1):
+    for size in range(1, grammar_of(prior, names, inputs).size(LARGEST) + 1):
         tried += n_structures(prior, names, inputs, size, MOST_STRUCTURES)
         if tried > MOST_STRUCTURES:
             return

@@ -32,7 +32,7 @@ from ieql.training.fast.complete import (
 from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
 from ieql.training.fast.joining import INVERSES, combinations_of, together
 from ieql.training.fast.separability import Split, relevant, splits
-from ieql.training.fast.structures import RESOLUTION, Structure
+from ieql.training.fast.structures import Structure
 from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 from ieql.training.fast.surrogate import Surrogate
 from ieql.training.fast.worth import rounded
@@ -56,15 +56,15 @@ LEAF_INPUTS = 3
 """Structures are tried over at most so many inputs, ..."""
 MOST_STRUCTURES = 1_600
 """... and at most so many of them for each part, ..."""
-LARGEST_SIZE = 6
-"""... of at most so many connections."""
+LARGEST = 6.0
+"""... of at most such a complexity."""
 EFFORT = Effort(starts=32, kept=2, steps=20)
 TABLE = 200
 """Rows of a part's table."""
 CROSSED = 24
 """Rows over which a factor is averaged."""
-SMALL = 4 * RESOLUTION
-"""Structures of at most such a size are tried with single offsets, too, ..."""
+SMALL = 4.0
+"""Structures of at most such a complexity are tried with single offsets, too, ..."""
 SINGLE_OFFSETS = 5
 """... those of the first sums, ..."""
 CLEAR = 3e-3
@@ -255,7 +255,7 @@ def _enumerated(search: _Search, part: _Part) -> list[_Found]:
     rows = part.sample.head(FITTING_ROWS)
     rows = Sample(rows.XT, rows.y / scale, rows.weight)
     found: list[_Found] = []
-    tried, last = 0, LARGEST_SIZE * RESOLUTION
+    tried, last = 0, grammar.size(LARGEST)
     for size in range(1, last + 1):
         if size > last:
             break
@@ -269,7 +269,7 @@ def _enumerated(search: _Search, part: _Part) -> list[_Found]:
         seeds = np.arange(len(structures), dtype=np.uint64) * np.uint64(1_000_003)
         seeds += np.uint64(search.seed * 1009 + size)
         # A single offset, too, where wrong equations could be nearly right.
-        single = SINGLE_OFFSETS if size <= SMALL and part.noise < CLEAR * scale else 0
+        single = SINGLE_OFFSETS if size <= grammar.size(SMALL) and part.noise < CLEAR * scale else 0
         for offsets in (NO_OFFSETS, *range(single), ALL_OFFSETS):
             fits = batch.fit(rows, search.task.domain, seeds, offsets, EFFORT)
             for i in np.argsort(fits.errors, kind="stable")[:KEPT].tolist():
@@ -280,7 +280,7 @@ def _enumerated(search: _Search, part: _Part) -> list[_Found]:
                     found.append(_Found(e, error, n_free, complexity))
         if min((f.error for f in found), default=math.inf) <= DOUBTS[0] * part.noise:
             # What is larger is hardly better; one more connection is for those near the truth.
-            last = min(last, size + RESOLUTION)
+            last = min(last, size + grammar.size(1.0))
     return _ranked(found, part)[:KEPT]
 
 

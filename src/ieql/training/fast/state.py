@@ -51,11 +51,11 @@ class Progress:
     parted: bool = False
     """... and parts that can be found one by one."""
 
-    def patience_with(self, coverage: Coverage) -> int:
+    def patience(self, is_covered: bool) -> int:
         """Number of trainings without progress after which the search may stop by itself."""
         if self.patient:
             return max(PATIENCE, self.since)
-        if coverage.is_thorough:
+        if is_covered:
             return PATIENCE_IF_COVERED
         return PATIENCE_AT_NOISE if self.at_noise else max(PATIENCE, self.since)
 
@@ -119,6 +119,7 @@ class FastState(State):
 
     def is_tired(self, k: int) -> bool:
         """Whether a target had no progress for so long that the search may stop by itself."""
-        progress = self.progress[k]
+        progress, task = self.progress[k], self.tasks[k]
         since = progress.n_trainings - progress.since
-        return not progress.exact and since >= progress.patience_with(self.coverage[k])
+        is_covered = self.coverage[k].is_thorough(task.prior, task.names)
+        return not progress.exact and since >= progress.patience(is_covered)

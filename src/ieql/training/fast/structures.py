@@ -26,6 +26,8 @@ Terms = tuple[int, ...]
 """The terms of a sum, as places in `Grammar.terms`, in ascending order."""
 RESOLUTION = 4
 """Costs are rounded to this part of the least of them."""
+CHEAPEST = 0.5
+"""Costs below this make no finer sizes: there would be hundreds of them."""
 MOST_FACTORS = 4
 
 
@@ -72,7 +74,7 @@ class Grammar:
             if u is not IDENTITY and not (u is SIN and COS in units) and addresses([u]) is not None
         ]
         least = min(prior.cost(name) for name in ("input", *prior.units))
-        self.quantum = least / RESOLUTION
+        self.quantum = max(least, CHEAPEST) / RESOLUTION
         self.terms: list[Term] = []
         self._by_size: list[list[int]] = [[]]
         """Terms by size, and likewise ..."""
@@ -84,6 +86,10 @@ class Grammar:
     def cost(self, source: str) -> int:
         """The cost of a connection, in quanta."""
         return max(1, round(self.prior.cost(source) / self.quantum))
+
+    def size(self, complexity: float) -> int:
+        """The size that stands for a complexity; connections to inputs cost one each."""
+        return round(complexity / self.quantum)
 
     def complexity(self, size: int) -> float:
         """The complexity that a size stands for."""
