@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.description import description_of_rows
+from ieql.equations.differences import plain_differences
 from ieql.equations.expression import Expression
 from ieql.equations.limits import limits
 from ieql.equations.precision import (
@@ -54,6 +55,9 @@ LIMIT_STEPS = 15
 """... with so many steps each, ..."""
 MOST_LIMITS = 40
 """... if it has no more constants than this."""
+DEARER, DIFFERENCE = 2.0, 10.0
+"""What a plain form may cost more than one that lives by cancellation: complexity, and twice the
+nats of the rows' description."""
 UNSURE = 5.0
 """How many times too large the estimate of what a constant is worth may be, at most."""
 FOLDS = 10
@@ -152,7 +156,7 @@ def _polished(
         return refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
-    for shorten in (trim, _multiplied_out, _unbent, _at_its_limit) if cut else ():
+    for shorten in (trim, _multiplied_out, _unbent, _plain, _at_its_limit) if cut else ():
         if not is_late():
             e = shorten(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
@@ -338,6 +342,28 @@ def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior)
             and is_safe(curve, domain)
         ):
             return _unbent(curve, sample, domain, prior)
+    return expression
+
+
+def _plain(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
+    """Write differences of large terms as the derivatives that they stand for, if rows allow."""
+    few = sample.standing_for_all(LIMIT_ROWS)
+    length_of = _lengths(few)
+    probe = np.ascontiguousarray(few.XT[:, :PROBED].T)
+
+    def length(e: Expression) -> float:
+        error, _, free = _curvature(e, few)
+        return length_of(error, len(free))
+
+    for trial in plain_differences(expression, probe):
+        plain = refit(simplify(gauge(trial), probe, prior), few, domain)
+        if not plain.is_allowed(prior) or not is_safe(plain, domain):
+            continue
+        plain = trim(gauge(plain), sample, domain, prior)
+        dearer = plain.complexity(prior) - expression.complexity(prior)
+        # A little longer is all right: nobody can read the difference.
+        if dearer <= DEARER and length(plain) < length(expression) + DIFFERENCE:
+            return _plain(plain, sample, domain, prior)
     return expression
 
 

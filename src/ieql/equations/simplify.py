@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,6 +204,7 @@ def _rewritings(expression: Expression) -> Iterator[Expression]:
         _inverse,
         _same_arguments,
         _antilogarithms,
+        _product_of_waves,
         _collect,
         _collect_grouped,
         _logarithms,
@@ -276,6 +278,9 @@ def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, .
     return total
 
 
+ROUNDING = 1e-12
+SAME_WAVE = 1e-9
+"""Relative difference of frequencies that are one."""
 SAME_POWER = 1e-9
 """Exponents this close to a simple one are that."""
 MOST_FACTORS = 40
@@ -358,6 +363,46 @@ def _logarithms(
         return None
     logs = [builder.apply(LOG, s).scaled(p) for s, p in reversed(found[0].items())]
     return Sum.total([Sum(math.log(found[1])), *logs])
+
+
+def _product_of_waves(
+    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
+) -> Sum | None:
+    """Write a product of waves of one argument as a wave: cos²(z) = cos(2z)/2 + 1/2."""
+    if expression.nodes[k].unit is not MUL:
+        return None
+    found = _factors(builder, [(args[0], 1.0), (args[1], 1.0)])
+    if found is None:
+        return None
+    powers, coefficient = found
+    waves = [(s, _wave(builder, s)) for s, p in powers.items() if p == 1.0]
+    for (s, z), (t, other) in combinations(waves, 2):
+        if z is None or other is None or z.sources != other.sources:
+            continue
+        same = np.allclose(z.weights, other.weights, rtol=SAME_WAVE, atol=0.0)
+        if not same:
+            continue
+        double = builder.apply(COS, z.plus(other))
+        level = math.cos(z.bias - other.bias)
+        pair = double.plus(Sum(level if abs(level) > ROUNDING else 0.0))
+        rest = {r: p for r, p in powers.items() if r not in (s, t)}
+        above = _product(builder, {r: p for r, p in rest.items() if p > 0}, grouped=False)
+        below = _product(builder, {r: -p for r, p in rest.items() if p < 0}, grouped=False)
+        if above is None or below is None:
+            return None
+        whole = builder.apply(DIV, builder.apply(MUL, above, pair), below)
+        return whole.scaled(0.5 * coefficient)
+    return None
+
+
+def _wave(builder: Builder, s: Sum) -> Sum | None:
+    """The argument of the cosine that a sum is, a sine being a shifted one; None for others."""
+    if len(s.sources) != 1 or s.bias != 0.0 or s.sources[0] < len(builder.names):
+        return None
+    node = builder.nodes[s.sources[0] - len(builder.names)]
+    if node.unit is SIN:
+        return node.args[0].plus(Sum(-0.5 * math.pi))
+    return node.args[0] if node.unit is COS else None
 
 
 def _simple_powers(builder: Builder, exponent: Sum) -> tuple[dict[Sum, float], Sum]:

@@ -1,0 +1,140 @@
+"""Differences of large terms that nearly cancel, and what they stand for.
+
+670 cos(a + 0.001 b) - 670 cos(a) is a difference quotient: what it says is -0.67 b sin(a), to more
+digits than any row has. A fit gets there, because a derivative is sometimes cheaper to make of two
+copies of a unit than to build; nobody would write it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Sum
+from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, SQUARE, Unit
+
+__all__ = ["plain_differences"]
+
+Array = NDArray[np.float64]
+LARGE = 10.0
+"""A term so many times as large as the pair it belongs to is there to be cancelled."""
+LITTLE = 0.02
+"""Part of a small sum's spread below which a term of it is left out."""
+Derivative = Callable[[Builder, Sum], Sum]
+DERIVATIVES: dict[Unit, Derivative] = {
+    COS: lambda builder, z: builder.apply(COS, z.plus(Sum(0.5 * math.pi))),
+    SIN: lambda builder, z: builder.apply(SIN, z.plus(Sum(0.5 * math.pi))),
+    EXP: lambda builder, z: builder.apply(EXP, z),
+    LOG: lambda builder, z: builder.apply(DIV, Sum(1.0), z),
+    SQRT: lambda builder, z: builder.apply(DIV, Sum(0.5), builder.apply(SQRT, z)),
+    SQUARE: lambda builder, z: z.scaled(2.0),
+    DIV: lambda builder, z: builder.apply(DIV, Sum(-1.0), builder.apply(SQUARE, z)),
+}
+
+
+def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
+    """The equation with a difference of large terms replaced by a derivative, for each that it has.
+
+    Their constants are starting points: they have to be fitted.
+
+    Parameters
+    ----------
+    expression : Expression
+        With one output.
+    X : array (rows, inputs)
+        Rows by which terms are judged.
+    """
+    d = len(expression.names)
+    with np.errstate(all="ignore"):
+        arguments = expression.arguments(X)
+        units = [n.unit(*z) for n, z in zip(expression.nodes, arguments, strict=True)]
+        values = [*X.T, *units]
+    sums = [(k, a, s) for k, node in enumerate(expression.nodes) for a, s in enumerate(node.args)]
+    for k, a, s in [*sums, (len(expression.nodes), 0, expression.outputs[0])]:
+        for i, j in combinations(range(len(s.sources)), 2):
+            if min(s.sources[i], s.sources[j]) < d or not _cancels(s, i, j, values):
+                continue
+            builder = Builder(expression.names)
+            known = builder.copy(expression, stop=k)
+            pair = _expanded(builder, expression, s, (i, j), known, values)
+            if pair is None:
+                continue
+            rest = [n for n in range(len(s.sources)) if n not in (i, j)]
+            others = Sum(
+                s.bias, tuple(s.sources[n] for n in rest), tuple(s.weights[n] for n in rest)
+            )
+            total = translate(others, known).plus(pair)
+            if k == len(expression.nodes):
+                yield builder.expression(total)
+                continue
+            args = [
+                total if n == a else translate(other, known)
+                for n, other in enumerate(expression.nodes[k].args)
+            ]
+            unit = expression.nodes[k].unit
+            yield builder.rebuild(expression, [*known, builder.apply(unit, *args)])
+
+
+def _cancels(s: Sum, i: int, j: int, values: list[Array]) -> bool:
+    """Whether two terms are much larger than what they make together."""
+    one, other = (s.weights[n] * values[s.sources[n]] for n in (i, j))
+    together = float(np.std(one + other))
+    return bool(min(np.std(one), np.std(other)) > LARGE * together)
+
+
+def _expanded(
+    builder: Builder,
+    expression: Expression,
+    s: Sum,
+    pair: tuple[int, int],
+    known: list[Sum],
+    values: list[Array],
+) -> Sum | None:
+    """V U(z + δ) + w U(z) as (v + w) U(z) + v δ U'(z), term by term."""
+    d = len(expression.names)
+    one, other = (expression.nodes[s.sources[n] - d] for n in pair)
+    v, w = (s.weights[n] for n in pair)
+    derivative = DERIVATIVES.get(one.unit)
+    if one.unit is not other.unit or derivative is None:
+        return None
+    if one.unit is DIV and not (one.args[0].is_constant and one.args[0] == other.args[0]):
+        return None
+    a, b = one.args[-1], other.args[-1]
+    step = _without_little(a.plus(b.scaled(-1.0)), values)
+    z = translate(b, known)
+    slope = derivative(builder, z)
+    terms = [
+        builder.apply(MUL, known[i], slope).scaled(v * weight)
+        for i, weight in zip(step.sources, step.weights, strict=True)
+    ]
+    large = values[s.sources[pair[1]]]
+    whole = float(np.std(v * values[s.sources[pair[0]]] + w * large))
+    height = v + w if np.std((v + w) * large) > LITTLE * whole else 0.0
+    return Sum.total([*terms, _level(builder, one.unit, z, v * step.bias, height)])
+
+
+def _level(builder: Builder, unit: Unit, z: Sum, slope: float, height: float) -> Sum:
+    """slope·U'(z) + height·U(z): of a wave another wave."""
+    if unit in (COS, SIN):
+        size, phase = math.hypot(slope, height), math.atan2(slope, height)
+        return builder.apply(unit, z.plus(Sum(phase))).scaled(size)
+    value = builder.apply(DIV, Sum(1.0), z) if unit is DIV else builder.apply(unit, z)
+    return DERIVATIVES[unit](builder, z).scaled(slope).plus(value.scaled(height))
+
+
+def _without_little(s: Sum, values: list[Array]) -> Sum:
+    """A sum without the terms that hardly change it: what rounding left of equal ones."""
+    terms = [w * values[i] for i, w in zip(s.sources, s.weights, strict=True)]
+    whole = float(np.std(np.sum(terms, axis=0))) if terms else 0.0
+    kept = [
+        (i, w)
+        for i, w, term in zip(s.sources, s.weights, terms, strict=True)
+        if np.std(term) > LITTLE * whole
+    ]
+    bias = s.bias if abs(s.bias) > LITTLE * whole else 0.0
+    return Sum(bias, tuple(i for i, _ in kept), tuple(w for _, w in kept))

@@ -1,0 +1,64 @@
+"""Differences of large terms are written as what they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
+from ieql.equations.differences import plain_differences
+from ieql.equations.expression import Expression
+from ieql.equations.refit import finish
+from ieql.prior import Prior
+
+NAMES = ("x", "y")
+X = np.random.default_rng(0).uniform(0.5, 2.0, (300, 2))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "700*cos(2*x + 0.001*y) - 700*cos(2*x)",
+        "700*cos(2*x + 0.001*y + 0.0003) - 700.2*cos(2*x) + 0.3*y",
+        "500*exp(0.7*x + 0.002*y) - 500*exp(0.7*x)",
+        "400*log(x + 0.002*y) - 400*log(x)",
+        "400*sqrt(x + 0.002*y) - 400*sqrt(x)",
+        "400/(x + 0.002*y) - 400/x",
+        "400*(x + 0.002*y)**2 - 400*x**2",
+        "y*(400*(x + 0.002*y)**2 - 400*x**2 + 1)",
+    ],
+)
+def test_a_difference_quotient_is_a_derivative(text):
+    difference = Expression.parse(text, NAMES)
+    exact = difference.evaluate(X)[:, 0]
+    plain = next(plain_differences(difference, X))
+    assert np.std(plain.evaluate(X)[:, 0] - exact) < 0.01 * np.std(exact)
+    largest = max(abs(w) for s in plain.sums for w in s.weights)
+    assert largest < 10
+
+
+@pytest.mark.parametrize("text", ["3*cos(2*x) - 2*cos(2*x + y)", "exp(x) - exp(-y)", "x**2 - y**2"])
+def test_terms_that_do_not_cancel_stay(text):
+    assert list(plain_differences(Expression.parse(text, NAMES), X)) == []
+
+
+def finished(text: str, y: np.ndarray) -> Expression:
+    one, none = Scaling(np.zeros(1), np.ones(1)), Scaling(np.zeros(2), np.ones(2))
+    XT = np.ascontiguousarray(X.T)
+    sample = Sample(XT, y, np.ones(len(y)))
+    found = finish(Expression.parse(text, NAMES), none, one, sample, XT, Prior.of("plain"))
+    assert found is not None
+    return found.expression
+
+
+def test_a_product_of_waves_hid_in_a_difference_of_two():
+    """The paper's S2 came as 670 cos(πx - 0.001 y cos(πx - 2) - 2) - 670 cos(πx - 2)."""
+    x, y = X.T
+    exact = 0.33 * np.sin(np.pi * x) + 0.33 * y * np.cos(2 * np.pi * x + 0.8)
+    rows = exact + 0.01 * np.random.default_rng(1).normal(size=len(x))
+    wave = "cos(3.1416*x - 1.9562)"
+    found = finished(f"669*cos(3.1416*x - 0.001*y*{wave} - 1.9560) - 668.7*{wave}", rows)
+    assert max(abs(w) for s in found.sums for w in s.weights) < 7
+    assert found.unit_counts() == {"cos": 2, "mul": 1}
+    assert np.std(found.evaluate(X)[:, 0] - exact) < 0.005
