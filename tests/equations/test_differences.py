@@ -62,3 +62,13 @@ def test_a_product_of_waves_hid_in_a_difference_of_two():
     assert max(abs(w) for s in found.sums for w in s.weights) < 7
     assert found.unit_counts() == {"cos": 2, "mul": 1}
     assert np.std(found.evaluate(X)[:, 0] - exact) < 0.005
+
+
+def test_a_wave_that_stands_for_a_fourth_power_gives_way():
+    """The paper's S5 came with 1/(1.0002 - cos(0.5 x²)) for 1/(1 + 625 x⁴) in every second run."""
+    x, y = X.T - 1.25
+    exact = y - 1.0 / (1.0 + 600.0 * x**4)
+    noise = 0.01 * np.random.default_rng(1).normal(size=len(x))
+    found = finished("y - 1.25 - 0.00021/(1.00021 - cos(0.5*(x - 1.25)**2))", exact + noise)
+    assert "cos" not in found.unit_counts()
+    assert np.std(found.evaluate(X)[:, 0] - exact) < 0.005

@@ -24,8 +24,10 @@ __all__ = ["GaugedBuilder", "expansions", "gauge", "has_free_scale", "parabolas"
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
-SMALL_PART = 1.5
-"""Radians of a wave that a parabola can stand for, if it is curved there."""
+SMALL_PART = 3.1
+"""Radians of a wave that a parabola can stand for, if it is curved there: less than half a turn."""
+BESIDE = 0.1
+"""Part of the range of a wave's argument by which its top may lie outside."""
 STRAIGHT = 0.3
 """Least |cos| in the middle of such a piece of a wave: below, it has no curvature."""
 
@@ -178,10 +180,17 @@ def parabolas(expression: Expression, X: Array) -> Iterator[Expression]:
         if shift is None:
             continue
         low, high = float(z.min()) - shift, float(z.max()) - shift
-        if high - low < SMALL_PART and abs(math.cos((low + high) / 2)) > STRAIGHT:
-            replaced = _rewrite(expression, k, partial(_parabola, (low + high) / 2, shift))
-            if replaced is not None:
-                yield replaced
+        if not high - low < SMALL_PART:
+            continue
+        middle = (low + high) / 2
+        top = math.pi * round(middle / math.pi)
+        beside = BESIDE * (high - low)
+        # Where rows are near the top of the wave, that is where it has to be right.
+        for point in (top, middle) if low - beside < top < high + beside else (middle,):
+            if abs(math.cos(point)) > STRAIGHT:
+                replaced = _rewrite(expression, k, partial(_parabola, point, shift))
+                if replaced is not None:
+                    yield replaced
 
 
 def _parabola(
