@@ -92,7 +92,9 @@ def test_a_pickled_model_predicts_the_same(model):
 
 
 def test_the_same_random_state_gives_the_same_equations():
-    X, y = rows()
+    """And of what no short equation describes, another one gives others."""
+    X, _ = rows()
+    y = np.tanh(np.sin(4 * X[:, 0] * X[:, 1]) + X[:, 1] ** 3)
     y = y + 0.05 * np.random.default_rng(1).normal(size=len(y))
     texts = [tuple(quick(random_state=seed).fit(X, y).equations_["equation"]) for seed in (0, 0, 1)]
     assert texts[0] == texts[1] != texts[2]
@@ -433,7 +435,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
     y = y + np.random.default_rng(1).normal(0.0, 0.1, len(y))  # else the first training is the last
     model = quick(max_trainings=100).fit(X, y)
     assert model.interrupted_
-    assert model.stop_reason_ == "it was interrupted"
+    assert model.stop_reason_.startswith("it was interrupted")
     assert len(model.equations_) > 1
     assert model.score(X, y) > 0.5
 
