@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,8 @@ def _separate(state: FastState, k: int, budget: Budget) -> None:
     if len(task.inputs) < 2:
         return
     left = budget.deadline - time.monotonic()
-    with np.errstate(all="ignore"):
+    # What breaks down numerically is given up; the search continues.
+    with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
         deadline = budget.deadline - (1.0 - FOR_GROUPS) * left
         for candidate in grouped(task, seed, deadline, budget.n_jobs):
             state.add(k, candidate)

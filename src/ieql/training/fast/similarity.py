@@ -47,6 +47,8 @@ MOST_FORMS = 6
 """Ways to write an equation of groups in the inputs, beside the plain one."""
 FLAT = 0.1
 """Part of the largest change that a symmetry may leave."""
+MOST_PIVOTS = 1_000
+"""Sets of pivots that are looked at: with many inputs there are too many."""
 MOST_WAYS = (0, 3, 2)
 """Ways to write the same similarity that are handed on: with no, one and more groups."""
 
@@ -157,6 +159,8 @@ def similarities(smooth: Smoothed, XT: Array, scale: Array | None = None) -> Ite
     values = np.stack([sum(w * XT[i] for i, w in terms) for terms in sums])
     signs = tuple(_sign(v) for v in values)
     matrix = _slopes(smooth, points, sums, values[:, :POINTS])
+    if not np.all(np.isfinite(matrix)):
+        return
     slopes = _Slopes(values[:, :POINTS], np.abs(matrix[:, :-1] / matrix[:, -1:]).T)
     _, s, V = np.linalg.svd(matrix, full_matrices=True)
     known = set()
@@ -293,7 +297,7 @@ def _ways(
     k, d = len(symmetries), len(sums)
     found: list[tuple[float, Similarity]] = []
     possible = [i for i in range(d) if signs[i] != 0.0]
-    for pivots in combinations(possible, k):
+    for pivots in islice(combinations(possible, k), MOST_PIVOTS):
         square = symmetries[:, pivots]
         if abs(np.linalg.det(square)) < 1e-9:
             continue
