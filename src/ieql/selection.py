@@ -160,12 +160,16 @@ class Candidate:
     def n_constants(self) -> int:
         """Number of fitted constants: the weights and offsets that a fit may change, but for 1.
 
+        Those that were found to be of one size, as in a - a·exp(-k t), are one.
+
         `n_parameters` counts weights alone, as the paper does, and a weight of 1, too.
         """
         from ieql.equations.program import free_constants
 
-        values = self.expression.constants()[free_constants(self.expression)]
-        return int(np.count_nonzero(np.abs(values) != 1.0))
+        # With all digits: rounded constants may be equal by chance.
+        expression = self.equation(precise=True)
+        sizes = np.abs(expression.constants()[free_constants(expression)])
+        return len(np.unique(sizes[sizes != 1.0]))
 
     @property
     def goes_too_far(self) -> bool:

@@ -12,6 +12,7 @@ from ieql.equations.expression import Expression
 from ieql.equations.precision import Information, readable, standard_errors, tied
 from ieql.equations.program import free_constants
 from ieql.equations.refit import refit
+from ieql.selection import Candidate
 
 
 def line(x, slope, offset, noise, seed=0):
@@ -107,6 +108,27 @@ def test_constants_that_agree_within_small_errors_become_one():
     fitted = refit(Expression.parse("0.6*x + 0.8*y", ("x", "y")), rows)
     first, second = tied(fitted, rows).constants()[1:]
     assert first == second
+
+
+def test_a_saturation_has_two_constants():
+    """Of a - a·exp(-k t) offset and weight were two, and a parabola with two seemed simpler."""
+    t = np.linspace(1.0, 12.0, 14)
+    noise = 0.05 * np.random.default_rng(1).normal(size=14)
+    rows = Sample(t[None], 24.0 * (1.0 - np.exp(-0.15 * t)) + noise, np.ones(14))
+    fitted = refit(Expression.parse("23 - 25*exp(-0.16*t)", ("t",)), rows)
+    one = readable(tied(fitted, rows), rows)
+    offset, weight = one.outputs[0].bias, one.outputs[0].weights[0]
+    assert offset == -weight == pytest.approx(24.0, abs=1.0)
+    assert Candidate(one, 2.0, 2, 0.1, 0.1).n_constants == 2
+    assert Candidate(fitted, 2.0, 2, 0.1, 0.1).n_constants == 3
+
+
+def test_an_offset_in_the_unit_of_the_target_is_not_tied_to_a_slope():
+    """That a line is 2 t + 2 is chance: in other units it is not."""
+    t = np.linspace(1.0, 12.0, 40)
+    rows = Sample(t[None], 2.0 * t + 2.0 + 1e-4 * np.sin(9 * t), np.ones(40))
+    fitted = refit(Expression.parse("2.1*t + 1.9", ("t",)), rows)
+    assert tied(fitted, rows) == fitted
 
 
 def test_constants_of_which_little_is_known_are_not_made_one():

@@ -20,6 +20,8 @@ X = np.linspace(0.0, 10.0, 30)[:, None]
         ("cos(0.32*x)", 0),
         ("cos(0.1*x)*cos(3*x)", 1),
         ("exp(x)", 0),
+        ("cos(0.04*x**2)", 1),  # four radians, but of a square: a whole turn must be seen
+        ("cos(0.07*x**2)", 0),
     ],
 )
 def test_half_a_turn_must_be_seen(formula: str, expected: int) -> None:

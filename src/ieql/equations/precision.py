@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program, free_constants
+from ieql.units import COS, EXP, SIN
 
 __all__ = [
     "Information",
@@ -44,6 +46,8 @@ MOVED = 0.1
 """Part of a prediction's standard error by which rounding may move it."""
 EVIDENCE = 1.0
 """Nats by which the data must prefer that two constants are one."""
+PURE_NUMBERS = (EXP, COS, SIN)
+"""Units whose values have no unit of measurement, so that their weights may be offsets, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +211,10 @@ def _rounded(expression: Expression, known: Information, part: float) -> Array:
     """The constants, each rounded within a part of half a place; see `readable`."""
     theta = expression.constants()
     best = theta[known.free]
-    values, label = np.unique(best, return_inverse=True)  # equal constants stay equal
-    membership = (label[:, None] == np.arange(len(values))).astype(np.float64)
+    # Constants of equal size stay so.
+    values, label = np.unique(np.abs(best), return_inverse=True)
+    signs = np.where(best < 0.0, -1.0, 1.0)
+    membership = signs[:, None] * (label[:, None] == np.arange(len(values)))
     M = (known.factor * known.size) @ membership
     biases = {int(t) for t in _bias_places(expression)}
     order = sorted(
@@ -227,7 +233,7 @@ def _rounded(expression: Expression, known: Information, part: float) -> Array:
         rounding = EXACT * abs(float(found[g]))
         tolerance = part * (_half_place(error) if error > rounding else rounding)
         found[g] = shortest(float(found[g]), tolerance)
-    theta[known.free] = found[label]
+    theta[known.free] = signs * found[label]
     return theta
 
 
@@ -265,9 +271,12 @@ def shortest(value: float, tolerance: float) -> float:
 
 
 def tied(expression: Expression, sample: Sample) -> Expression:
-    """Give weights of one sum a common value where the data prefer that they have one.
+    """Give constants of one sum a common size where the data prefer that they have one.
 
-    Two weights that agree within an error that is small beside them are hardly equal by chance:
+    That is weights of the same sum, and its offset beside the weight of an exponential or a wave:
+    a·(1 - exp(-k t)) has two constants, not three.
+
+    Two that agree within an error that is small beside them are hardly equal by chance:
     the evidence for one common constant is about ln(|w| / (2.5 s)) - d²/(2 s²) nats, d being their
     difference and s its standard error. The others move along, to the least squares under the tie.
     """
@@ -278,8 +287,9 @@ def tied(expression: Expression, sample: Sample) -> Expression:
     labels = sorted(set(groups))
     if len(labels) == len(groups):
         return expression
-    membership = np.array([[float(g == label) for label in labels] for g in groups])
     theta = expression.constants()
+    signs = np.sign(theta[known.free])
+    membership = signs[:, None] * np.array([[g == label for label in labels] for g in groups])
     weighted = known.factor * known.size
     # The least squares of R (θ - θ̂) over constants of which some are the same.
     common, *_ = np.linalg.lstsq(weighted @ membership, weighted @ theta[known.free], rcond=None)
@@ -300,17 +310,27 @@ def _groups(expression: Expression, known: Information) -> list[int]:
     place = {int(t): k for k, t in enumerate(known.free)}
     group = list(range(len(known.free)))
     start = 0
+    d = len(expression.names)
     for s in expression.sums:
         weights = range(start + 1, start + 1 + len(s.weights))
-        places = [place[t] for t in weights if t in place]
-        for i, a in enumerate(places):
-            for b in places[i + 1 :]:
-                variance = covariance[a, a] + covariance[b, b] - 2.0 * covariance[a, b]
-                size = min(abs(theta[a]), abs(theta[b]))
-                error = math.sqrt(max(variance, 0.0)) + EXACT * size
-                difference = theta[a] - theta[b]
-                evidence = math.log(size / (2.5 * error) + 1e-300)
-                if evidence - 0.5 * (difference / error) ** 2 > EVIDENCE:
-                    group[b] = min(group[a], group[b])
+        pairs = [
+            (place[t], place[u]) for t, u in combinations(weights, 2) if t in place and u in place
+        ]
+        if start in place:
+            pure = [i >= d and expression.nodes[i - d].unit in PURE_NUMBERS for i in s.sources]
+            pairs += [
+                (place[start], place[t])
+                for t, is_pure in zip(weights, pure, strict=True)
+                if is_pure and t in place
+            ]
+        for a, b in pairs:
+            same = 1.0 if theta[a] * theta[b] > 0.0 else -1.0
+            variance = covariance[a, a] + covariance[b, b] - 2.0 * same * covariance[a, b]
+            size = min(abs(theta[a]), abs(theta[b]))
+            error = math.sqrt(max(variance, 0.0)) + EXACT * size
+            difference = abs(theta[a]) - abs(theta[b])
+            evidence = math.log(size / (2.5 * error) + 1e-300)
+            if evidence - 0.5 * (difference / error) ** 2 > EVIDENCE:
+                group[b] = min(group[a], group[b])
         start += 1 + len(s.weights)
     return group

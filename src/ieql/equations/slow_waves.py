@@ -12,7 +12,9 @@ __all__ = ["n_slow_waves"]
 
 Array = NDArray[np.float64]
 HALF = 0.5
-"""Part of a period that the rows must see for a wave to be one."""
+"""Part of a period that the rows must see for a wave to be one, ..."""
+WHOLE = 1.0
+"""... and of one whose argument is not just a sum of inputs: it can be bent to still more."""
 
 
 def n_slow_waves(expression: Expression, X: Array, prior: Prior) -> int:
@@ -35,8 +37,9 @@ def n_slow_waves(expression: Expression, X: Array, prior: Prior) -> int:
         return 0
     with np.errstate(all="ignore"):
         arguments = expression.arguments(X)
+    d = len(expression.names)
     return sum(
-        bool(np.ptp(z) < HALF * (node.unit.period or 0.0))
+        bool(np.ptp(z) < (HALF if max(node.args[0].sources) < d else WHOLE) * node.unit.period)
         for node, (z, *_) in zip(expression.nodes, arguments, strict=True)
         if node.unit.period is not None and not _is_favoured(node.unit.name, prior)
     )
