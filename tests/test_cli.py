@@ -166,7 +166,9 @@ class StandIn:
     def fitted_(self):
         unproved = [f"Nobody has proved {n}." for n in self.target_names_ if n == "power"]
         doubts = [(UserWarning, sentence) for sentence in self.doubts]
-        return types.SimpleNamespace(cautions=lambda: unproved, doubts=lambda: doubts)
+        return types.SimpleNamespace(
+            cautions=lambda: unproved, doubts=lambda: doubts, why=lambda k: f"Row {k} is best."
+        )
 
     def _know(self, features, targets):
         self.feature_names_, self.target_names_ = features, targets
@@ -422,6 +424,41 @@ def test_show_says_what_else_it_could_be(tmp_path):
     assert third.startswith("Of v, no other structure that was tried describes the rows as well")
     assert "\nnats: how much longer" in third
     assert "nats:" not in first
+
+
+def test_select_chooses_a_row_for_good(tmp_path):
+    m = model(("4", "3*x + 1", "2*x**2 + 1"), targets=("y",), prior="plain")
+    folder = RunFolder.create(tmp_path, {}, "abc")
+    folder.write_model(m.fitted_.to_json())
+    result = ieql("select", tmp_path, "1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ("y = 3*x + 1\nRow 1 was chosen by hand; MDL would select row 2.\n")
+    assert "\n  y = 3*x + 1\nRow 1 was chosen by hand; " in ieql("show", tmp_path).stdout
+    assert ieql("export", tmp_path, "--format", "text").stdout == "3*x + 1\n"
+    page = folder.report_path.read_text(encoding="utf-8")
+    assert "Row 1 was chosen by hand; MDL would select row 2." in page
+    table = pd.read_csv(tmp_path / "equations.csv")
+    assert table["selected"].tolist() == [False, True, False]
+    assert "Row 2 is selected by MDL: " in ieql("select", tmp_path, "MDL").stdout
+    assert ieql("export", tmp_path, "--format", "text").stdout == "2*x**2 + 1\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("7", "There is no equation 7; the front has rows 0 to 1.\n"),
+        ("-1", "There is no equation -1; the front has rows 0 to 1.\n"),
+        ("best", "There is no selection criterion 'best'; the choices are MDL, "),
+    ],
+)
+def test_selecting_in_vain_changes_nothing(tmp_path, row, sentence):
+    m = model(("4", "3*x + 1"), targets=("y",), prior="plain")
+    RunFolder.create(tmp_path, {}, "abc").write_model(m.fitted_.to_json())
+    before = (tmp_path / "model.json").read_bytes()
+    result = ieql("select", tmp_path, "--", row)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {sentence}")
+    assert (tmp_path / "model.json").read_bytes() == before
 
 
 def test_show_says_what_is_doubtful(run, stand_in):

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fitted import model as made_by_hand
 from ieql import IeqlError, IEQLRegressor, Prior
 from ieql.files import NotWritableError
 
@@ -359,6 +360,34 @@ def test_selecting_by_points_outside_the_data():
     direct.fit(X, y, X_extrapolation=X_far, y_extrapolation=y_far)
     np.testing.assert_allclose(direct.predict(X_far), y_far, atol=1e-5)
     assert direct.domain_["x0"][1] == 3.0  # the domain holds the points outside the data
+
+
+def test_a_row_is_selected_by_its_number():
+    X = np.array([[1.0, 1.0], [2.0, 2.0]])
+    model = made_by_hand(("2", "3*x + 1", "2.5*x**2 + cos(z)"), targets=("y",), prior="plain")
+    assert model.select(1) is model
+    np.testing.assert_array_equal(model.predict(X), [4.0, 7.0])
+    assert model.equations_["selected"].tolist() == [False, True, False]
+    assert model.criterion_ == "hand"
+    assert str(model).endswith("\n\ny = 3*x + 1\nRow 1 was chosen by hand; MDL would select row 2.")
+    assert model.select("MDL").equations_["selected"].tolist() == [False, False, True]
+    assert "nats before row" in str(model)
+    with pytest.raises(IeqlError, match=r"^A row is selected by its number alone"):
+        model.select(1, X_extrapolation=X)
+
+
+def test_a_row_of_several_outputs_is_counted_as_in_the_table(tmp_path):
+    model = made_by_hand(("4", "3*x + 1"), ("2", "x*z"), prior="plain").select(2)
+    assert model.equations_["selected"].tolist() == [False, True, True, False]
+    model.save(tmp_path / "model.json")
+    again = IEQLRegressor.load(tmp_path / "model.json")
+    assert again.selected_ == (1, 0)
+    assert str(again) == str(model)
+    assert "Row 2 was chosen by hand; MDL would select row 3." in str(again)
+
+
+def test_before_a_fit_a_model_prints_its_parameters():
+    assert str(IEQLRegressor(max_time=3)) == repr(IEQLRegressor(max_time=3))
 
 
 def test_a_selection_in_vain_changes_nothing(model):

@@ -381,6 +381,39 @@ def report(run: RunArgument) -> None:
     typer.echo(visible(str(folder.write_report(model.report_html()))))
 
 
+@app.command(
+    name="select",
+    epilog=_examples("ieql select runs/torque 3", "ieql select runs/torque V_int-S"),
+)
+@_plain_speech()
+def select_equation(
+    run: RunArgument,
+    row: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROW", help="Row of 'ieql show', or a criterion, such as MDL or V_int-S."
+        ),
+    ],
+) -> None:
+    """Choose another equation of a run for good: predict, export and report follow."""
+    from ieql.run.folder import RunFolder
+    from ieql.run.lock import locked
+
+    folder = RunFolder.open(run)
+    with locked(folder.path):
+        model = _load(run)
+        model.select(int(row) if re.fullmatch(r"[+-]?\d+", row.strip()) else row)
+        folder.write_equations(model.equations_)
+        evidence = folder.evidence()
+        if evidence is not None:
+            model.evidence_ = evidence
+        folder.write_model(model.fitted_.to_json())
+        folder.write_report(model.report_html())
+    for k, name in enumerate(model.target_names_):
+        typer.echo(visible(f"{name} = {model.fitted_.candidate(output=k).expression.text()}"))
+        typer.echo(visible(model.fitted_.why(k)))
+
+
 # --- what the options mean -----------------------------------------------------------------------
 
 
@@ -477,6 +510,8 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo("\nSelected (*):")
     for name, equation in zip(model.target_names_, chosen, strict=True):
         typer.echo(visible(f"  {name} = {equation.text()}"))
+    for k in range(len(chosen)):
+        typer.echo(visible(model.fitted_.why(k)))
     typer.echo()
     used = {name for equation in chosen for name in equation.inputs_used}
     matter = [name for name in model.feature_names_ if name in used]

@@ -36,7 +36,7 @@ from ieql.errors import DisagreementWarning, FewRowsWarning, IeqlError, OutlierW
 from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
-from ieql.selection import Candidate, find_criterion, select
+from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +57,10 @@ ROUNDING = 1e-9
 """Part of a declared interval that may be passed at its ends: 0.1 + 0.2 is inside (0, 0.3)."""
 OVER_THE_RANGE = 0.5
 """The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
+BY_HAND = "hand"
+"""What selected an equation that the user chose."""
+MANY_NATS = 1e4
+"""More is not worth a number."""
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
 """Packages that can change a result."""
 
@@ -166,6 +170,51 @@ class FittedModel:
             mean_errors=tuple(errors),
             selected=chosen(fronts, criterion, errors, self.largest_complexities, self.n_rows),
             criterion=criterion,
+        )
+
+    def with_row(self, index: int) -> FittedModel:
+        """The same model with row `index` of `equations` selected, whatever a criterion says."""
+        rows = self.rows_of(index)
+        for k, row in enumerate(rows):
+            self.candidate(row, k)  # an error says which rows there are
+        selected = [
+            old if row is None else int(row) for old, row in zip(self.selected, rows, strict=True)
+        ]
+        return replace(self, selected=tuple(selected), criterion=BY_HAND)
+
+    def why(self, output: int = 0, first: int | None = None) -> str:
+        """Why the selected equation of an output is selected, in a sentence.
+
+        Rows are counted as in `equations` or, if it is given, from `first` on.
+        """
+        first = sum(map(len, self.fronts[:output])) if first is None else first
+        front, place = self.fronts[output], self.selected[output]
+        if self.criterion == BY_HAND:
+            own, *_ = chosen(
+                [front],
+                DEFAULT,
+                [self.mean_errors[output]],
+                [self.largest_complexities[output]],
+                self.n_rows,
+            )
+            other = "" if own == place else f"; {DEFAULT} would select row {first + own}"
+            return f"Row {first + place} was chosen by hand{other}."
+        start = f"Row {first + place} is selected by {self.criterion}"
+        if self.criterion != DEFAULT or len(front) == 1:
+            return f"{start}, which takes {find_criterion(self.criterion).takes}."
+        lengths = scores(
+            front,
+            DEFAULT,
+            mean_error=self.mean_errors[output]["validation"],
+            n_rows=self.n_rows,
+        )
+        others = [i for i in range(len(front)) if i != place]
+        next_best = min(others, key=lambda i: float(lengths[i]))
+        nats = 0.5 * float(lengths[next_best] - lengths[place])
+        margin = f"{nats:.1f} nats" if nats < MANY_NATS else f"more than {MANY_NATS:g} nats"
+        return (
+            f"{start}: its description of the data is the shortest, by {margin} before row "
+            f"{first + next_best}."
         )
 
     def with_extrapolation(self, criterion: str, X: Array, y: Array) -> FittedModel:
@@ -510,7 +559,8 @@ def _check(model: FittedModel) -> None:
     _check_differences(model)
     if tuple(model.domain) != model.names:
         raise IeqlError("its domain does not fit the inputs.")
-    find_criterion(model.criterion)  # if need be from a plugin
+    if model.criterion != BY_HAND:
+        find_criterion(model.criterion)  # if need be from a plugin
     if any("validation" not in e for e in model.mean_errors):
         raise IeqlError("it has no validation error of the mean.")
     if len(set(model.names)) < len(model.names):

@@ -321,15 +321,53 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     # --- the front -----------------------------------------------------------------------------
 
+    def __str__(self) -> str:
+        """The front, the selected equations and why they are; before a fit, the parameters."""
+        if not hasattr(self, "fitted_"):
+            return repr(self)
+        from ieql.console import front_table, visible
+
+        model = self.fitted_
+        equations = [c.expression for front in model.fronts for c in front]
+        lines = [*front_table(self.equations_, equations, None), ""]
+        for k, name in enumerate(model.targets):
+            lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
+            lines += [model.why(k)]
+        return "\n".join(lines)
+
     def select(
         self,
-        criterion: str,
+        criterion: str | int,
         *,
         X_extrapolation: ArrayLike | None = None,
         y_extrapolation: ArrayLike | None = None,
     ) -> IEQLRegressor:
-        """Select by another criterion, or with other extrapolation points; nothing is relearned."""
+        """Select another equation of the front for good; nothing is relearned.
+
+        What `predict`, the exports, the report and `save` mean by the selected equation follows.
+
+        Parameters
+        ----------
+        criterion : str or int
+            A criterion, or a row of `equations_` by its number.
+        X_extrapolation, y_extrapolation : array-like, optional
+            Other labelled points outside the data, for a criterion.
+
+        Returns
+        -------
+        IEQLRegressor
+            Itself.
+
+        Examples
+        --------
+        >>> model.select(3)  # doctest: +SKIP
+        """
         check_is_fitted(self, "fitted_")
+        if not isinstance(criterion, str):
+            if X_extrapolation is not None or y_extrapolation is not None:
+                raise IeqlError("A row is selected by its number alone, without points outside.")
+            self.fitted_ = self.fitted_.with_row(criterion)
+            return self
         if (X_extrapolation is None) != (y_extrapolation is None):
             raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
         model = self.fitted_

@@ -23,7 +23,6 @@ from ieql.report.network_drawing import network_drawing
 from ieql.report.outlier_part import doubts, outlier_part
 from ieql.report.views import frequencies
 from ieql.report.words import input_rules, number, preset_name, prohibitions, unit_name
-from ieql.selection import find_criterion
 
 __all__ = ["page"]
 
@@ -51,7 +50,7 @@ def page(model: FittedModel, evidence: Evidence | None = None) -> str:
         outputs=_outputs(findings),
         joint=_joint(findings),
         criterion=findings.model.criterion,
-        criterion_words=find_criterion(findings.model.criterion).takes,
+        reasons=[findings.model.why(k, first=0) for k in range(len(findings.model.targets))],
         validation=validation_sentence(findings.model.validation),
         prior=_prior(findings),
         units=_units(findings),
