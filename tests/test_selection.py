@@ -23,6 +23,7 @@ from ieql.selection import (
     Context,
     Criterion,
     Front,
+    description_length,
     find_criterion,
     register_criterion,
     scores,
@@ -190,6 +191,22 @@ def test_a_wave_of_which_the_rows_see_too_little_pays_six_nats() -> None:
     plain, wave = fitted(3, 0.5, 2), replace(fitted(3, 0.5, 2), slow_waves=1)
     one, other = scores([plain, wave], "MDL", n_rows=(50, 0), mean_error=3.0)
     assert other - one == pytest.approx(12.0)
+
+
+def test_constants_of_one_size_are_one_and_that_costs_a_connection() -> None:
+    """y = a - a·exp(-k t) has two constants; that they are two only has to be said as well."""
+
+    def saturation(offset: float) -> Candidate:
+        e = Expression.parse(f"{offset} - 24.3*exp(-0.7*t)", ("t",))
+        return candidate(2, 0.1, train=0.1, name=e)
+
+    free, tied = saturation(24.1), saturation(24.3)
+    assert (free.n_constants, free.n_ties) == (3, 0)
+    assert (tied.n_constants, tied.n_ties) == (2, 1)
+    lengths = scores([free, tied], "MDL", n_rows=(14, 0), mean_error=10.0)
+    assert lengths[1] < lengths[0]
+    rows = description_length(14, 1e-4, 2, 2.0)
+    assert lengths[1] == pytest.approx(rows + 5.0)
 
 
 def test_a_law_must_be_worth_it_if_noise_has_heavy_tails() -> None:

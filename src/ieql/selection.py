@@ -164,12 +164,22 @@ class Candidate:
 
         `n_parameters` counts weights alone, as the paper does, and a weight of 1, too.
         """
+        return len(np.unique(self._sizes))
+
+    @property
+    def n_ties(self) -> int:
+        """Number of constants that are others, up to their signs."""
+        return len(self._sizes) - self.n_constants
+
+    @cached_property
+    def _sizes(self) -> Values:
+        """Sizes of the constants that a fit may change, but for 1."""
         from ieql.equations.program import free_constants
 
         # With all digits: rounded constants may be equal by chance.
         expression = self.equation(precise=True)
-        sizes = np.abs(expression.constants()[free_constants(expression)])
-        return len(np.unique(sizes[sizes != 1.0]))
+        sizes: Values = np.abs(expression.constants()[free_constants(expression)])
+        return np.asarray(sizes[sizes != 1.0])
 
     @property
     def goes_too_far(self) -> bool:
@@ -554,6 +564,8 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
             price = length - n * math.log(unexplained)
             if price > c.evidence:
                 length = max(length, price - c.evidence)
+        # That constants are one has to be said, too: a - a·exp(-k t) is a product of a sum.
+        length += CONNECTION * c.n_ties
         values.append(length + FAR_COST * c.goes_too_far + SLOW_COST * c.slow_waves)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)
