@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -138,27 +139,29 @@ def look_around(state: FastState, k: int, budget: Budget) -> bool:
 
     False if nothing is left to be looked at.
     """
-    if again := due_again(state, k):
-        state.coverage[k].again = again.size
-        cover(state, k, again, budget)
+    if due_again(state, k):
+        # All in one go: there are dozens of sizes, most of them empty.
+        while (again := due_again(state, k)) and time.monotonic() < budget.deadline:
+            state.coverage[k].again = again.size
+            cover(state, k, again, budget)
     elif candidates := unseen(state, k):
-        _explore(state, k, candidates[0], budget)
+        _explore(state, k, candidates, budget)
     else:
         return False
     return True
 
 
-def _explore(state: FastState, k: int, candidate: Candidate, budget: Budget) -> None:
-    """Search the neighbourhood of an equation."""
+def _explore(state: FastState, k: int, candidates: Sequence[Candidate], budget: Budget) -> None:
+    """Search the neighbourhoods of some equations."""
     task, seen = state.tasks[k], state.coverage[k].seen
-    times = seen.get(_key(candidate), 0)
-    seen[_key(candidate)] = times + 1
-    expression = candidate.expression
-    seed = budget.seed + 7919 * k + 15_485_863 * times
-    jobs = [
-        (i, explored, (task, expression, place, seed, budget.deadline))
-        for i, place in enumerate(places(expression))
-    ]
+    jobs: list[tuple[int, Any, tuple[Any, ...]]] = []
+    for candidate in candidates:
+        times = seen.get(_key(candidate), 0)
+        seen[_key(candidate)] = times + 1
+        expression = candidate.expression
+        seed = budget.seed + 7919 * k + 15_485_863 * times
+        for place in places(expression):
+            jobs.append((len(jobs), explored, (task, expression, place, seed, budget.deadline)))
     found = dict(in_parallel(jobs, state.n_processes))
     for i in sorted(found):
         for other in found[i]:
