@@ -176,10 +176,11 @@ class Candidate:
         """Sizes of the constants that a fit may change, but for 1."""
         from ieql.equations.program import free_constants
 
-        # With all digits: rounded constants may be equal by chance.
-        expression = self.equation(precise=True)
-        sizes: Values = np.abs(expression.constants()[free_constants(expression)])
-        return np.asarray(sizes[sizes != 1.0])
+        shown, precise = self.expression.constants(), self.equation(precise=True).constants()
+        free = free_constants(self.expression)
+        # With all digits, where they are known: rounded constants may be equal by chance.
+        sizes = np.abs(precise if len(precise) == len(shown) else shown)[free]
+        return np.asarray(sizes[np.abs(shown[free]) != 1.0])
 
     @property
     def goes_too_far(self) -> bool:
