@@ -449,6 +449,7 @@ def test_select_chooses_a_row_for_good(tmp_path):
         ("7", "There is no equation 7; the front has rows 0 to 1.\n"),
         ("-1", "There is no equation -1; the front has rows 0 to 1.\n"),
         ("best", "There is no selection criterion 'best'; the choices are MDL, "),
+        ("9" * 5000, "There is no selection criterion '999"),  # Python reads no such number
     ],
 )
 def test_selecting_in_vain_changes_nothing(tmp_path, row, sentence):

@@ -371,7 +371,10 @@ def test_a_row_is_selected_by_its_number():
     assert model.criterion_ == "hand"
     assert str(model).endswith("\n\ny = 3*x + 1\nRow 1 was chosen by hand; MDL would select row 2.")
     assert model.select("MDL").equations_["selected"].tolist() == [False, False, True]
-    assert "nats before row" in str(model)
+    assert "nats shorter than that of row" in str(model)
+    for neither in (None, True, 1.5, [1]):  # None was taken for the row that is selected
+        with pytest.raises(IeqlError, match=r"^There is no selection criterion "):
+            model.select(neither)
     with pytest.raises(IeqlError, match=r"^A row is selected by its number alone"):
         model.select(1, X_extrapolation=X)
 

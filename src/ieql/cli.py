@@ -402,7 +402,7 @@ def select_equation(
     folder = RunFolder.open(run)
     with locked(folder.path):
         model = _load(run)
-        model.select(int(row) if re.fullmatch(r"[+-]?\d+", row.strip()) else row)
+        model.select(int(row) if re.fullmatch(r"-?\d{1,9}", row) else row)
         folder.write_equations(model.equations_)
         evidence = folder.evidence()
         if evidence is not None:

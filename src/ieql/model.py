@@ -211,10 +211,10 @@ class FittedModel:
         others = [i for i in range(len(front)) if i != place]
         next_best = min(others, key=lambda i: float(lengths[i]))
         nats = 0.5 * float(lengths[next_best] - lengths[place])
-        margin = f"{nats:.1f} nats" if nats < MANY_NATS else f"more than {MANY_NATS:g} nats"
+        margin = f"{nats:.1f} nats" if nats < MANY_NATS else f"more than {MANY_NATS:,.0f} nats"
         return (
-            f"{start}: its description of the data is the shortest, by {margin} before row "
-            f"{first + next_best}."
+            f"{start}: its description of the data is the shortest, {margin} shorter than that of "
+            f"row {first + next_best}."
         )
 
     def with_extrapolation(self, criterion: str, X: Array, y: Array) -> FittedModel:

@@ -363,21 +363,22 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         >>> model.select(3)  # doctest: +SKIP
         """
         check_is_fitted(self, "fitted_")
-        if not isinstance(criterion, str):
+        if isinstance(criterion, (int, np.integer)) and not isinstance(criterion, bool):
             if X_extrapolation is not None or y_extrapolation is not None:
                 raise IeqlError("A row is selected by its number alone, without points outside.")
             self.fitted_ = self.fitted_.with_row(criterion)
             return self
+        name: Any = criterion  # whatever else was given is refused by its name
         if (X_extrapolation is None) != (y_extrapolation is None):
             raise IeqlError("Give X_extrapolation and y_extrapolation together, or neither.")
         model = self.fitted_
         if X_extrapolation is None:
-            self.fitted_ = model.selected_by(criterion)
+            self.fitted_ = model.selected_by(name)
             return self
         y_shape = np.empty((0,) if model.one_output else (0, len(model.targets)))
         extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y_shape)
         assert extra is not None
-        self.fitted_ = model.with_extrapolation(criterion, *extra)
+        self.fitted_ = model.with_extrapolation(name, *extra)
         return self
 
     @property

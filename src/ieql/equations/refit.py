@@ -58,6 +58,8 @@ MOST_LIMITS = 40
 DEARER, DIFFERENCE = 2.0, 10.0
 """What a plain form may cost more than one that lives by cancellation: complexity, and twice the
 nats of the rows' description."""
+MOST_DIFFERENCES = 4
+"""Differences of one equation that are replaced."""
 UNSURE = 5.0
 """How many times too large the estimate of what a constant is worth may be, at most."""
 FOLDS = 10
@@ -355,15 +357,23 @@ def _plain(expression: Expression, sample: Sample, domain: Array, prior: Prior) 
         error, _, free = _curvature(e, few)
         return length_of(error, len(free))
 
-    for trial in plain_differences(expression, probe):
-        plain = refit(simplify(gauge(trial), probe, prior), few, domain)
-        if not plain.is_allowed(prior) or not is_safe(plain, domain):
-            continue
-        plain = trim(gauge(plain), sample, domain, prior)
-        dearer = plain.complexity(prior) - expression.complexity(prior)
-        # A little longer is all right: nobody can read the difference.
-        if dearer <= DEARER and length(plain) < length(expression) + DIFFERENCE:
-            return _plain(plain, sample, domain, prior)
+    def plainer(e: Expression) -> Expression | None:
+        for trial in plain_differences(e, probe):
+            plain = refit(simplify(gauge(trial), probe, prior), few, domain)
+            if not plain.is_allowed(prior) or not is_safe(plain, domain):
+                continue
+            plain = trim(gauge(plain), sample, domain, prior)
+            dearer = plain.complexity(prior) - e.complexity(prior)
+            # A little longer is all right: nobody can read the difference.
+            if dearer <= DEARER and length(plain) < length(e) + DIFFERENCE:
+                return plain
+        return None
+
+    for _ in range(MOST_DIFFERENCES):
+        plain = plainer(expression)
+        if plain is None:
+            break
+        expression = plain
     return expression
 
 

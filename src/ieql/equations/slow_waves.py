@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.expression import Expression
+from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
 
 __all__ = ["n_slow_waves"]
@@ -39,10 +39,15 @@ def n_slow_waves(expression: Expression, X: Array, prior: Prior) -> int:
         arguments = expression.arguments(X)
     d = len(expression.names)
     return sum(
-        bool(np.ptp(z) < (HALF if max(node.args[0].sources) < d else WHOLE) * node.unit.period)
+        bool(np.ptp(z) < _needed(node.args[0], d) * node.unit.period)
         for node, (z, *_) in zip(expression.nodes, arguments, strict=True)
         if node.unit.period is not None and not _is_favoured(node.unit.name, prior)
     )
+
+
+def _needed(argument: Sum, n_inputs: int) -> float:
+    """Part of a period of a wave with this argument that must be seen."""
+    return HALF if all(i < n_inputs for i in argument.sources) else WHOLE
 
 
 def _is_favoured(name: str, prior: Prior) -> bool:

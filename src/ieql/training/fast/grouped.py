@@ -63,6 +63,8 @@ PROBED = 200
 """Rows that tell whether two ways to write an equation are the same."""
 MOST_WAYS = 3
 """Similarities that are followed."""
+FOR_GROWING = 0.75
+"""Part of the time left for trainings, at most; the rest is for writing equations in the inputs."""
 ROUNDS, ISLANDS = 3, 4
 """Of trainings with groups for inputs."""
 
@@ -110,9 +112,8 @@ def grouped(
     if not views:
         return []
     best = min(views, key=lambda view: view.length)
-    # Some of the time is for writing down what was found.
-    left = deadline - time.monotonic()
-    _grow(best, replace(effort, deadline=deadline - 0.25 * left))
+    now = time.monotonic()
+    _grow(best, replace(effort, deadline=now + FOR_GROWING * (deadline - now)))
     found = [c for view in views for c in view.written(task, deadline)]
     return sorted(found, key=lambda c: length(task, c.rmse_train**2, c.n_constants, c.complexity))
 
@@ -232,9 +233,7 @@ def _candidates(task: Task, effort: _Effort) -> Iterator[Candidate]:
         exact |= candidate.rmse_train < EXACT
         yield candidate
     if len(task.names) > 1 and not exact:
-        for candidate in separated(task, effort.seed, effort.deadline):
-            exact |= candidate.rmse_train < EXACT
-            yield candidate
+        yield from separated(task, effort.seed, effort.deadline)
 
 
 def _enumerated(task: Task, effort: _Effort) -> Iterator[Candidate]:

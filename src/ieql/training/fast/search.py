@@ -183,10 +183,10 @@ def _separate(state: FastState, k: int, budget: Budget) -> None:
     state.progress[k].parted = True
     if len(task.inputs) < 2:
         return
-    left = budget.deadline - time.monotonic()
+    now = time.monotonic()
     # What breaks down numerically is given up; the search continues.
     with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
-        deadline = budget.deadline - (1.0 - FOR_GROUPS) * left
+        deadline = now + FOR_GROUPS * (budget.deadline - now)  # infinite where that is
         for candidate in grouped(task, seed, deadline, budget.n_jobs):
             state.add(k, candidate)
         if not state.archives[k].is_exact:

@@ -7,9 +7,9 @@ them. Its slopes tell for which exponents a and p
     Σ aᵢ xᵢ ∂f/∂xᵢ = p f    everywhere,
 
 and with k such symmetries f = Π xⱼ^qⱼ · g(groups) for k of the inputs xⱼ, with k groups fewer than
-there are inputs: m v/√(1 - v²/c²) is m v times a function of v/c alone. Likewise two inputs whose
-slopes have a fixed ratio enter as one difference. What is believed is that a surrogate of the
-groups predicts the rows as well as one of all inputs.
+there are inputs (Buckingham, 1914): m v/√(1 - v²/c²) is m v times a function of v/c alone. Likewise
+two inputs whose slopes have a fixed ratio enter as one difference. Groups are believed if a
+surrogate of them predicts the rows as well as one of all inputs.
 """
 
 from __future__ import annotations

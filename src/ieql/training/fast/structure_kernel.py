@@ -331,7 +331,7 @@ _I2 = types.Array(types.int64, 2, "C", readonly=True)
 _U1 = types.Array(types.uint64, 1, "C", readonly=True)
 
 
-class Batches(NamedTuple):
+class Structures(NamedTuple):
     """Many structures one after the other; see `fit_structures`."""
 
     op: Indices
@@ -344,17 +344,17 @@ class Batches(NamedTuple):
 
 
 @exact
-def _code(all_: Batches, i: int) -> Code:
+def _code(listed: Structures, i: int) -> Code:
     """The i-th structure."""
-    at = all_.at
+    at = listed.at
     sums, n_sums = at[i, 2] - i, at[i + 1, 2] - at[i, 2] - 1
     own = np.empty((2, n_sums))
     for s in range(n_sums):
-        own[0, s], own[1, s] = all_.edges[0, sums + s], all_.edges[1, sums + s]
+        own[0, s], own[1, s] = listed.edges[0, sums + s], listed.edges[1, sums + s]
     return Code(
-        all_.op[at[i, 0] : at[i + 1, 0]], all_.calls[at[i, 0] : at[i + 1, 0]],
-        all_.first[at[i, 1] : at[i + 1, 1]], all_.ptr[at[i, 2] : at[i + 1, 2]],
-        all_.src[at[i, 3] : at[i + 1, 3]], own, 0.0,
+        listed.op[at[i, 0] : at[i + 1, 0]], listed.calls[at[i, 0] : at[i + 1, 0]],
+        listed.first[at[i, 1] : at[i + 1, 1]], listed.ptr[at[i, 2] : at[i + 1, 2]],
+        listed.src[at[i, 3] : at[i + 1, 3]], own, 0.0,
     )  # fmt: skip
 
 
@@ -390,7 +390,7 @@ def fit_structures(
     thetas, errors, counts = np.zeros(at[n, 4]), np.full(n, np.inf), np.zeros(n, np.int64)
     d, m = few_XT.shape
     state = np.zeros(1, np.uint64)
-    structures = Batches(op, calls, first, ptr, src, edges, at)
+    structures = Structures(op, calls, first, ptr, src, edges, at)
     for i in range(n):
         code = _code(structures, i)
         n_sums = len(code.ptr) - 1
