@@ -18,7 +18,20 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest, shown
-from ieql.units import COS, DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, registered_unit, unit
+from ieql.units import (
+    COS,
+    DIV,
+    EXP,
+    LOG,
+    MUL,
+    SIN,
+    SQRT,
+    SQUARE,
+    UNITS,
+    Unit,
+    registered_unit,
+    unit,
+)
 
 __all__ = ["PRESETS", "Prior", "parse_yaml"]
 
@@ -31,6 +44,8 @@ PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 PLAIN_FLOAT = re.compile(r"[^_:]*")
 KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
 RULES = ("not_in", "only_in")
+WAVES = (COS.name, SIN.name)
+"""Units that differ by a phase: one is a notation of the other."""
 
 # The unit set of the paper's appendix "iEQL Training" and the four pairs of its equation
 # "prohibited_components".
@@ -153,12 +168,26 @@ class Prior:
         custom = {u.name: u for u in self.custom} if self.custom else None
         return unit(name, custom)
 
+    def has_unit(self, name: str) -> bool:
+        """Tell whether equations may have this unit: it, or the wave that it is a notation of."""
+        return self._meant(name) in self.units
+
+    def _meant(self, name: str) -> str:
+        """Return the unit by which one is judged: of the waves, the one among `units`.
+
+        A sine is a cosine with another phase; where it is shorter, it is written.
+        """
+        if name in self.units or name not in WAVES:
+            return name
+        return next((wave for wave in WAVES if wave in self.units), name)
+
     def cost(self, source: str) -> float:
         """Return the complexity of one connection that leaves `source`, a unit name or ``"input"``.
 
         This is the one place where complexity is attributed (paper, section "Complexity Measure",
         L_C = sum_u c_u ||W_u||_0): a weight costs the factor c_u of the unit it comes from.
         """
+        source = self._meant(source)
         if source not in self.costs:
             _refuse_unit(source, self.costs, "prior")
         return self.costs[source]
@@ -173,7 +202,8 @@ class Prior:
         if question not in self._answers:  # the learner asks the same thousands of times
             self._check_argument(outer, argument)
             self.unit(inner)
-            self._answers[question] = question not in self._forbidden
+            meant = (self._meant(outer), argument, self._meant(inner))
+            self._answers[question] = meant not in self._forbidden
         return self._answers[question]
 
     def allows_input(self, outer: str, argument: int, column: str) -> bool:
@@ -185,6 +215,7 @@ class Prior:
         if not self.inputs:
             return True
         rule = self.inputs.get(column, {})
+        outer = self._meant(outer)
         if "only_in" in rule:
             return outer in rule["only_in"]
         return outer not in rule.get("not_in", ())

@@ -69,15 +69,15 @@ def test_a_sign_moves_only_where_the_power_has_one():
         ("identity(2*x + 1)", "2*x + 1"),
         ("3*log(sqrt(x))", "1.5*log(x)"),
         ("log(x/y**2)", "log(x) - 2*log(y)"),
-        ("log(2*x*y)", "log(2*x*y)"),  # two logarithms would not be shorter
-        ("exp(log(x) - 0.5*y)", "exp(-0.5*y)*x"),
+        ("log(5*x*y)", "log(x*y) + 1.6094379124341003"),
+        ("exp(log(x) - 0.5*y)", "x*exp(-0.5*y)"),
         ("2*exp(log(x + 1) - 0.5*log(y + 2))", "2*(x + 1)/sqrt(y + 2)"),
         ("exp(-log(x*(y - 0.2)))", "1/(x*(y - 0.2))"),
         ("exp(0.3*log(x) + log(y))", "x**0.3*y"),
-        ("y*cos(3*x)*sin(3*x)", "0.5*y*cos(6*x - 1.5707963267948966)"),
+        ("y*cos(3*x)*sin(3*x)", "0.5*y*sin(6*x)"),
         ("cos(x + 1)*cos(x + 0.5)", "0.5*cos(2*x + 1.5) + 0.4387912809451864"),
         ("cos(3*x)*cos(2*x)", "cos(3*x)*cos(2*x)"),  # two waves would not be shorter
-        ("y*exp(-3*log(y) - log(x/y))", "1/(y*x)"),
+        ("y*exp(-3*log(y) - log(x/y))", "1/(x*y)"),
         ("exp(0.3*log(x) + 0.7*log(y))", "x**0.3*y**0.7"),  # no power is simple
     ],
 )

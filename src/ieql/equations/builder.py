@@ -43,9 +43,11 @@ class Builder:
                     return b.scaled(a.bias)
             exponents = [self._exponent(a) for a in args]
             if exponents[0] is not None and exponents[1] is not None:
-                # A product of powers is one power of several inputs, with fewer connections.
+                # A product of powers and exponentials is one, with fewer connections.
                 power = self.apply(EXP, exponents[0].plus(exponents[1]))
                 return power.scaled(args[0].weights[0] * args[1].weights[0])
+        if unit is EXP:
+            args = (self._powers_first(args[0]),)
         factor = 1.0
         if unit is DIV:
             numerator, denominator = args
@@ -60,15 +62,22 @@ class Builder:
         return Sum(0.0, (self._number(Node(unit, args)),), (factor,))
 
     def _exponent(self, s: Sum) -> Sum | None:
-        """The sum of logarithms of which a sum is the exponential, with a factor; else None."""
-        k = s.sources[0] - len(self.names) if len(s.sources) == 1 and s.bias == 0.0 else -1
-        if k < 0 or self.nodes[k].unit is not EXP:
-            return None
-        exponent = self.nodes[k].args[0]
-        inner = [i - len(self.names) for i in exponent.sources]
-        if exponent.bias != 0.0 or any(i < 0 or self.nodes[i].unit is not LOG for i in inner):
-            return None
-        return exponent
+        """The sum of which a sum is the exponential, with a factor; else None."""
+        node = self._node(s.sources[0]) if len(s.sources) == 1 and s.bias == 0.0 else None
+        return node.args[0] if node is not None and node.unit is EXP else None
+
+    def _powers_first(self, s: Sum) -> Sum:
+        """Logarithms first: exp(p·log x - z) is written x^p·exp(-z)."""
+        pairs = sorted(zip(s.sources, s.weights, strict=True), key=lambda p: not self._is_log(p[0]))
+        return Sum(s.bias, tuple(i for i, _ in pairs), tuple(w for _, w in pairs))
+
+    def _is_log(self, source: int) -> bool:
+        node = self._node(source)
+        return node is not None and node.unit is LOG
+
+    def _node(self, source: int) -> Node | None:
+        k = source - len(self.names)
+        return self.nodes[k] if k >= 0 else None
 
     def _number(self, node: Node) -> int:
         if node not in self._known:

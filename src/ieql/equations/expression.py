@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
 from ieql.files import MAX_NAME
-from ieql.units import EXP, LOG, Interval, Unit, unit
+from ieql.units import EXP, LOG, MUL, SQUARE, Interval, Unit, unit
 
 if TYPE_CHECKING:
     from ieql.prior import Prior
 
-__all__ = ["Expression", "Node", "Sum"]
+__all__ = ["LARGEST_POWER", "Expression", "Node", "Sum"]
 
 Array = NDArray[np.float64]
 ROWS_AT_ONCE = 65_536
@@ -31,6 +31,8 @@ MAX_NODES = 10_000
 MAX_WRITTEN = 10_000_000
 """Characters of all units' texts: units shared again and again make short files of endless ones."""
 LONGEST_NUMBER = 24
+LARGEST_POWER = 64
+"""Up to here whole powers are read and written as such."""
 
 
 class Sum(NamedTuple):
@@ -219,20 +221,58 @@ class Expression:
     def powers(self, node: Node) -> list[tuple[Sum, float]]:
         """Bases and exponents of a node that is a product of powers, exp(p·log z + …); else none.
 
-        Whole exponents and roots have units of their own; any other power is written as one.
+        Whole exponents and roots have units of their own; any other power is written as one. What
+        else is in the exponent gives `beside_powers`.
         """
         s = node.args[0]
         if node.unit is not EXP or s.bias != 0.0:
             return []
         found = []
         for i, p in zip(s.sources, s.weights, strict=True):
-            k = i - len(self.names)
-            if k < 0 or self.nodes[k].unit is not LOG or not math.isfinite(p):
+            inner = self._node(i)
+            if inner is None or inner.unit is not LOG:
+                continue
+            if not math.isfinite(p) or p == int(p) or abs(p) == 0.5:
                 return []
-            if p == int(p) or abs(p) == 0.5:
-                return []
-            found.append((self.nodes[k].args[0], p))
+            found.append((inner.args[0], p))
         return found
+
+    def beside_powers(self, node: Node) -> Sum:
+        """What a product of powers is multiplied by the exponential of: x^p·exp(z)."""
+        s = node.args[0]
+        pairs = [
+            (i, w)
+            for i, w in zip(s.sources, s.weights, strict=True)
+            if (inner := self._node(i)) is None or inner.unit is not LOG
+        ]
+        return Sum(s.bias, tuple(i for i, _ in pairs), tuple(w for _, w in pairs))
+
+    def whole_power(self, node: Node) -> tuple[Sum, int] | None:
+        """Base and exponent of a node that is a whole power, built of squares and a product.
+
+        The graph must be that which the text of the power is read as: x**5 is (x²)²·x.
+        """
+        return self._whole_powers.get(node)
+
+    @cached_property
+    def _whole_powers(self) -> dict[Node, tuple[Sum, int]]:
+        found: dict[Node, tuple[Sum, int]] = {}
+        for node in self.nodes:
+            s = node.args[0]
+            inner = self._node(s.sources[0]) if s.is_bare else None
+            known = None if inner is None else found.get(inner)
+            if node.unit is SQUARE:
+                whole = known is not None and 2 * known[1] <= LARGEST_POWER
+                found[node] = (known[0], 2 * known[1]) if known and whole else (s, 2)
+            elif node.unit is MUL and known and inner is not None and inner.unit is SQUARE:
+                base, n = known
+                if node.args[1] == base and n < LARGEST_POWER:
+                    found[node] = base, n + 1
+        return found
+
+    def _node(self, source: int) -> Node | None:
+        k = source - len(self.names)
+        return self.nodes[k] if k >= 0 else None
 
     def source_name(self, source: int) -> str:
         """Return ``"input"`` or the name of the unit behind a source number."""

@@ -6,6 +6,7 @@ decided here, once. A language is a subclass that says how it writes the pieces.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import IntEnum
@@ -16,20 +17,27 @@ import numpy as np
 
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError, shown
-from ieql.units import DIV, IDENTITY, MUL, SQUARE, Unit
+from ieql.units import DIV, IDENTITY, MUL, Unit
 
 __all__ = [
     "MAX_CHARACTERS",
+    "ExactNumber",
     "Form",
     "FormulaWriter",
     "Rank",
     "SumWriter",
     "Term",
     "check_digits",
+    "common_factor",
+    "exact_number",
     "is_reciprocal",
     "signed",
+    "starts_with_constant",
 ]
 
+DENOMINATORS = (1, 2, 3, 4, 6, 8, 12)
+LARGEST_NUMERATOR = 24
+"""Of the fractions and multiples of π that are written as such."""
 MAX_CHARACTERS = 1_000_000
 """The length of an equation's text beyond which it is refused."""
 
@@ -76,6 +84,58 @@ def signed(terms: Sequence[Term]) -> list[str]:
     ]
 
 
+def starts_with_constant(s: Sum) -> bool:
+    """Whether the constant of a sum is written first: 1 - x rather than -x + 1."""
+    return s.bias > 0.0 and all(w <= 0.0 for w in s.weights) and any(s.weights)
+
+
+def _sign(value: float) -> float:
+    return math.copysign(1.0, value) if value else 0.0
+
+
+def common_factor(s: Sum) -> float:
+    """The number that all terms of a sum have in common, up to their signs, if that is shorter.
+
+    1 if there is none: 2.5 - 2.5 x is 2.5 (1 - x), but 2 x + 2 stays.
+    """
+    constants = [c for c in (s.bias, *s.weights) if c != 0.0]
+    size = abs(constants[0]) if constants else 1.0
+    if size == 1.0 or not 1e-300 < size < 1e300 or any(abs(c) != size for c in constants):
+        return 1.0
+    saved = (len(constants) - 1) * (len(f"{size:.12g}") + 1) - (s.bias != 0.0)
+    if saved <= len("()"):
+        return 1.0
+    return size if any(c > 0.0 for c in constants) else -size
+
+
+class ExactNumber(NamedTuple):
+    """A number that is a fraction or a multiple of π, and not a short decimal one."""
+
+    above: int
+    below: int
+    has_pi: bool
+
+
+def exact_number(value: float) -> ExactNumber | None:
+    """The simple fraction or multiple of π that a number is, to the last bit; else None.
+
+    >>> exact_number(2 / 3)
+    ExactNumber(above=2, below=3, has_pi=False)
+    """
+    if not 0.0 < value <= LARGEST_NUMERATOR * math.pi:
+        return None
+    for below in DENOMINATORS:
+        for unit in (1.0, math.pi):
+            above = round(value * below / unit)
+            if not 1 <= above <= LARGEST_NUMERATOR or above * unit / below != value:
+                continue
+            if unit == 1.0 and (below % 3 or math.gcd(above, below) > 1):
+                break  # a short decimal number
+            if math.gcd(above, below) == 1:
+                return ExactNumber(above, below, unit != 1.0)
+    return None
+
+
 class SumWriter(ABC):
     """Writes the affine maps of an expression.
 
@@ -114,7 +174,8 @@ class SumWriter(ABC):
         pairs = zip(s.sources, s.weights, strict=True)
         terms = [self.term(i, w) for i, w in pairs if w != 0.0 or self.as_computed]
         if s.bias != 0.0 or not terms:
-            terms.insert(0 if self.as_computed else len(terms), self.constant(s.bias))
+            first = self.as_computed or starts_with_constant(s)
+            terms.insert(0 if first else len(terms), self.constant(s.bias))
         return terms
 
     def term(self, source: int, weight: float) -> Term:
@@ -194,6 +255,21 @@ class FormulaWriter(SumWriter):
     def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
         """Any other unit of its arguments, raised to `exponent` if it is in `raised_by_name`."""
 
+    def sum(self, s: Sum) -> str:
+        """An affine map; a number that all its terms have stands before a bracket."""
+        return self.joined(self.whole(s))
+
+    def whole(self, s: Sum) -> list[Term]:
+        """The terms of an affine map, or its only one: a number times a bracket."""
+        factor = common_factor(s)
+        is_negative, number = self.constant(factor)
+        if number == self.one:
+            return self.terms(s)
+        sign = math.copysign(1.0, factor)
+        ones = Sum(sign * _sign(s.bias), s.sources, tuple(sign * _sign(w) for w in s.weights))
+        inside = self.brackets(self.joined(self.terms(ones)))
+        return [Term(is_negative, self.multiple(number, inside))]
+
     def term(self, source: int, weight: float) -> Term:
         """A source with its coefficient; c · 1/z is one fraction, with the sign in front of it."""
         node = self.forms[source].node
@@ -205,12 +281,16 @@ class FormulaWriter(SumWriter):
     def application(self, node: Node) -> Form:
         """A unit with its arguments."""
         unit, args = node.unit, node.args
-        if unit is SQUARE:
-            return Form(self.square(args[0]), Rank.POWER, node)
+        power = self.expression.whole_power(node)
+        if power is not None:
+            return Form(self.whole_power(*power), Rank.POWER, node)
         powers = [
             self.power(self.placed(base, self.base), self.constant(exponent))
             for base, exponent in self.expression.powers(node)
         ]
+        rest = self.expression.beside_powers(node)
+        if powers and not rest.is_constant:
+            powers.append(self.call(unit, [self.sum(rest)]))
         if powers:
             rank = Rank.POWER if len(powers) == 1 else Rank.PRODUCT
             return Form(reduce(self.product, powers), rank, node)
@@ -223,13 +303,13 @@ class FormulaWriter(SumWriter):
             return Form(self.placed(args[0], Rank.PRODUCT), Rank.CALL, node)
         return Form(self.call(unit, [self.sum(a) for a in args]), Rank.CALL, node)
 
-    def square(self, s: Sum) -> str:
-        """The square of an affine map."""
-        two = self.number(2.0)
+    def whole_power(self, s: Sum, exponent: int) -> str:
+        """A whole power of an affine map."""
+        number = self.number(float(exponent))
         node = self.forms[s.sources[0]].node if s.is_bare else None
         if node is not None and node.unit in self.raised_by_name:
-            return self.call(node.unit, [self.sum(a) for a in node.args], two)
-        return self.power(self.placed(s, self.base), Term(False, two))
+            return self.call(node.unit, [self.sum(a) for a in node.args], number)
+        return self.power(self.placed(s, self.base), Term(False, number))
 
     def fraction(self, above: Sum, below: Sum) -> str:
         """The quotient of two affine maps."""

@@ -8,6 +8,7 @@ nothing would be left of it, and standard errors would be wrong by any factor.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -78,10 +79,16 @@ class Information:
     projected: Array
 
     @classmethod
-    def of(cls, expression: Expression, sample: Sample) -> Information | None:
-        """Factorise the Jacobian on the rows; None if a value or derivative is not finite."""
+    def of(
+        cls, expression: Expression, sample: Sample, known: Collection[int] = ()
+    ) -> Information | None:
+        """Factorise the Jacobian on the rows; None if a value or derivative is not finite.
+
+        Constants at the places `known` are not fitted.
+        """
         program = Program.of(expression)
         free = free_constants(expression)
+        free = free[~np.isin(free, list(known))]
         p = len(free)
         root = np.sqrt(sample.weight / sample.weight.sum())
         R = np.zeros((0, p + 1))
@@ -152,28 +159,34 @@ def triangular(matrix: Array) -> Array:
     return np.asarray(np.linalg.qr(matrix, mode="r"))
 
 
-def standard_errors(expression: Expression, sample: Sample) -> tuple[tuple[float, ...], float]:
+def standard_errors(
+    expression: Expression, sample: Sample, known: Collection[int] = ()
+) -> tuple[tuple[float, ...], float]:
     """Standard error of each constant (zero for fixed ones) and the mean squared error.
 
     From the Gauss-Newton covariance σ² (JᵀJ)⁻¹ with σ² = SSE / (N - p), N being the sum of the
     weights. NaN where the rows do not tell.
     """
     result = np.zeros(len(expression.constants()))
-    free = free_constants(expression)
-    known = Information.of(expression, sample)
-    if known is None:
-        result[free] = math.nan
+    information = Information.of(expression, sample, known)
+    if information is None:
+        result[free_constants(expression)] = math.nan
         value = Program.of(expression).evaluate(sample.XT)
         return tuple(result.tolist()), sample.rmse(value) ** 2
-    if len(free):
-        result[free] = known.standard_errors
-    return tuple(result.tolist()), known.error
+    if len(information.free):
+        result[information.free] = information.standard_errors
+    return tuple(result.tolist()), information.error
 
 
 # --- digits --------------------------------------------------------------------------------------
 
 
-def readable(expression: Expression, sample: Sample, points: Array | None = None) -> Expression:
+def readable(
+    expression: Expression,
+    sample: Sample,
+    points: Array | None = None,
+    known: Collection[int] = (),
+) -> Expression:
     """Round the constants to two digits of their standard errors, one after the other.
 
     What is rounded first is known from then on: the others move to the best fit beside it, and
@@ -181,29 +194,35 @@ def readable(expression: Expression, sample: Sample, points: Array | None = None
     twentieth of a standard error, and where constants hang together, as slope and offset of an
     input far from zero do, the first is short and the last makes up for it. All get more digits
     where together they would move a prediction, on the rows or at the given points
-    (inputs × points), by more than a tenth of *its* standard error.
+    (inputs × points), by more than a tenth of *its* standard error. Constants at the places `known`
+    stay as they are.
     """
     few = len(free_constants(expression)) <= MOST_ROUNDED
-    known = Information.of(expression, sample) if few else None
-    if known is None:
-        return shortened(expression)
+    information = Information.of(expression, sample, known) if few else None
+    if information is None:
+        return shortened(expression, known)
+    if len(information.free) == 0:
+        return expression
     XT = sample.XT[:, :CHECKED]
     if points is not None:
         XT = np.ascontiguousarray(np.concatenate([XT, points[:, :CHECKED]], axis=1))
     value = expression.evaluate(XT.T)[:, 0]
     size = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
-    allowed = MOVED * known.prediction_errors(expression, XT) + 10.0 * EXACT * size
+    allowed = MOVED * information.prediction_errors(expression, XT) + 10.0 * EXACT * size
     for part in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5):
-        trial = expression.with_constants(_rounded(expression, known, part)).canonical()
+        trial = expression.with_constants(_rounded(expression, information, part)).canonical()
         moved = np.abs(trial.evaluate(XT.T)[:, 0] - value)
         if np.all((moved <= allowed) | ~np.isfinite(allowed)):
             return trial
-    return shortened(expression)
+    return shortened(expression, known)
 
 
-def shortened(expression: Expression) -> Expression:
+def shortened(expression: Expression, known: Collection[int] = ()) -> Expression:
     """All constants with ten digits at most: what is left where their errors are not known."""
-    shorter = [shortest(t, SHORT * abs(t)) for t in expression.constants().tolist()]
+    shorter = [
+        t if place in known else shortest(t, SHORT * abs(t))
+        for place, t in enumerate(expression.constants().tolist())
+    ]
     return expression.with_constants(shorter).canonical()
 
 

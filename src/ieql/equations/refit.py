@@ -32,8 +32,10 @@ from ieql.equations.precision import (
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
+from ieql.equations.simple_constants import set_places, with_simple_constants
 from ieql.equations.simplify import expansions, gauge, parabolas, simplify
 from ieql.equations.slow_waves import n_slow_waves
+from ieql.equations.standard_form import standard_form
 from ieql.prior import Prior
 
 __all__ = ["FinishedEquation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
@@ -58,6 +60,8 @@ MOST_LIMITS = 40
 DEARER, DIFFERENCE = 2.0, 10.0
 """What a plain form may cost more than one that lives by cancellation: complexity, and twice the
 nats of the rows' description."""
+CURVED = 2.0
+"""The same for a parabola in the place of a piece of a wave."""
 MOST_DIFFERENCES = 4
 """Differences of one equation that are replaced."""
 UNSURE = 5.0
@@ -128,15 +132,16 @@ def finish(
     forms = (_polished(plain, train, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
+        known = set_places(precise)
         # Should rounding make it unsafe, it gets more digits, but never all of them.
-        for e in (readable(precise, part, domain), shortened(precise)):
+        for e in (readable(precise, part, domain, known), shortened(precise, known)):
             proof = _sound(e, domain, prior, bounds, is_late)
             if proof is None:
                 continue
             # Who asks for all digits is to be as safe as who does not.
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
-            errors = standard_errors(e, part)
+            errors = standard_errors(e, part, known)
             slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
             all_digits = precise if same else e
             return FinishedEquation(e, *errors, all_digits, proof.proved, far, slow)
@@ -169,7 +174,11 @@ def _polished(
         return e
     if len(train) <= TRIM_ROWS:
         e = _settled(e, train, domain)
-    return tied(e, train.standing_for_all(TRIM_ROWS)).canonical()
+    rows = train.standing_for_all(TRIM_ROWS)
+    e = standard_form(tied(e, rows), probe, prior)
+    if cut:
+        e = standard_form(with_simple_constants(e, rows), probe, prior)
+    return e
 
 
 def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:
@@ -334,12 +343,16 @@ def _multiplied_out(
 
 def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
     """Replace waves of which the data see too little by parabolas, if these cost no more."""
-    limit = (1.0 + 2.0 / sample.n_rows) * _curvature(expression, sample)[0]
+    length_of = _lengths(sample)
+    error, _, free = _curvature(expression, sample)
+    limit = length_of(error, len(free))
     for trial in parabolas(expression, sample.XT[:, :PROBED].T):
         curve = trim(gauge(refit(trial, sample, domain)), sample, domain, prior)
+        error_after, _, left = _curvature(curve, sample)
         if (
             curve.complexity(prior) <= expression.complexity(prior)
-            and _curvature(curve, sample)[0] <= limit
+            # It has to describe the rows as well, with the constants that it saves.
+            and length_of(error_after, len(left)) <= limit + CURVED
             and curve.is_allowed(prior)
             and is_safe(curve, domain)
         ):

@@ -10,20 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.standard_form import is_equal, is_permitted, size, standard_form
 from ieql.prior import Prior
-from ieql.units import COS, DIV, EXP, IDENTITY, LOG, MUL, REALS, SIN, SQRT, SQUARE, Unit
+from ieql.units import COS, EXP, IDENTITY, LOG, MUL, REALS, SIN, SQRT, SQUARE, Unit
 
 __all__ = ["GaugedBuilder", "expansions", "gauge", "has_free_scale", "parabolas", "simplify"]
 
 Array = NDArray[np.float64]
-TOLERANCE = 1e-9
 SMALL_PART = 3.1
 """Radians of a wave that a parabola can stand for, if it is curved there: less than half a turn."""
 BESIDE = 0.1
@@ -77,8 +76,8 @@ def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum
     if unit is LOG:
         return result.plus(Sum(math.log(sizes[0])))
     above = below = 1.0
-    for size, p in zip(sizes, unit.powers, strict=True):
-        part = math.sqrt(size) if abs(p) == 0.5 else size ** abs(p)
+    for scale, p in zip(sizes, unit.powers, strict=True):
+        part = math.sqrt(scale) if abs(p) == 0.5 else scale ** abs(p)
         above, below = (above * part, below) if p > 0 else (above, below * part)
     return result.scaled(above / below)
 
@@ -146,10 +145,15 @@ def simplify(expression: Expression, X: Array, prior: Prior | None = None) -> Ex
     Expression
         Equal to the given one on `X`, and no more complex.
     """
-    current = expression.canonical()
+    current = standard_form(expression, X, prior)
     for _ in range(100):
-        for trial in _rewritings(current):
-            if _is_better(trial, current, prior) and _is_equal(trial, current, X):
+        for rewritten in _rewritings(current):
+            trial = standard_form(rewritten, X, prior)
+            if (
+                is_permitted(trial, current, prior)
+                and size(trial, prior) < size(current, prior)
+                and is_equal(trial, current, X)
+            ):
                 current = trial
                 break
         else:
@@ -208,21 +212,10 @@ def _parabola(
 
 
 def _rewritings(expression: Expression) -> Iterator[Expression]:
-    # Factors are collected before anything is multiplied out, which hides that they are equal.
-    for rule in (
-        _inverse,
-        _same_arguments,
-        _antilogarithms,
-        _product_of_waves,
-        _collect,
-        _collect_grouped,
-        _logarithms,
-        _expand,
-    ):
-        for k in range(len(expression.nodes)):
-            rewritten = _rewrite(expression, k, rule)
-            if rewritten is not None:
-                yield rewritten
+    for k in range(len(expression.nodes)):
+        rewritten = _rewrite(expression, k, _expand)
+        if rewritten is not None:
+            yield rewritten
 
 
 def _rewrite(expression: Expression, k: int, rule: Rule) -> Expression | None:
@@ -231,37 +224,6 @@ def _rewrite(expression: Expression, k: int, rule: Rule) -> Expression | None:
     args = tuple(translate(a, values) for a in expression.nodes[k].args)
     result = rule(expression, k, builder, args)
     return None if result is None else builder.rebuild(expression, [*values, result])
-
-
-def _inverse(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
-    """Undo a unit by its inverse: log(exp z), exp(log z), square(sqrt z), sqrt(square z)."""
-    node = expression.nodes[k]
-    if node.unit is IDENTITY:
-        return args[0]
-    if len(args) != 1 or not args[0].is_bare or args[0].sources[0] < len(builder.names):
-        return None
-    inner = builder.nodes[args[0].sources[0] - len(builder.names)]
-    return inner.args[0] if INVERSES.get(node.unit) is inner.unit else None
-
-
-def _same_arguments(
-    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
-) -> Sum | None:
-    """Write z·z as a square and z/z as one, also where the two differ by a factor."""
-    unit = expression.nodes[k].unit
-    if unit not in (MUL, DIV) or args[0].sources != args[1].sources or not args[0].sources:
-        return None
-    factor = args[1].weights[0] / args[0].weights[0]
-    if not np.allclose(
-        [args[1].bias, *args[1].weights],
-        [factor * args[0].bias, *(factor * w for w in args[0].weights)],
-        rtol=1e-12,
-        atol=0.0,
-    ):
-        return None
-    if unit is DIV:
-        return Sum(1.0 / factor)
-    return builder.apply(SQUARE, args[0]).scaled(factor)
 
 
 def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
@@ -285,218 +247,3 @@ def _expand(expression: Expression, k: int, builder: Builder, args: tuple[Sum, .
             )
             total = total.plus(product.scaled(v * w))
     return total
-
-
-ROUNDING = 1e-12
-SAME_WAVE = 1e-9
-"""Relative difference of frequencies that are one."""
-SAME_POWER = 1e-9
-"""Exponents this close to a simple one are that."""
-MOST_FACTORS = 40
-"""Factors of a product up to which it is taken apart."""
-
-
-def _collect(expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]) -> Sum | None:
-    """Collect the powers of equal factors: r·(q/(r²·e)) = q/(r·e)."""
-    return _collected(expression, k, builder, args, grouped=False)
-
-
-def _collect_grouped(
-    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
-) -> Sum | None:
-    """The same, with factors of equal exponents under one power: a²·b² = (a·b)²."""
-    return _collected(expression, k, builder, args, grouped=True)
-
-
-def _collected(
-    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...], grouped: bool
-) -> Sum | None:
-    exponents = _exponents(expression.nodes[k].unit)
-    found = _factors(builder, list(zip(args, exponents, strict=True))) if exponents else None
-    if found is None:
-        return None
-    powers, coefficient = found
-    above = _product(builder, {s: p for s, p in powers.items() if p > 0}, grouped)
-    below = _product(builder, {s: -p for s, p in powers.items() if p < 0}, grouped)
-    if above is None or below is None:
-        return None
-    return builder.apply(DIV, above, below).scaled(coefficient)
-
-
-def _factors(
-    builder: Builder, stack: list[tuple[Sum, float]]
-) -> tuple[dict[Sum, float], float] | None:
-    """Take a product of powers apart: each factor with its exponent, and the coefficient."""
-    powers: dict[Sum, float] = {}
-    coefficient = 1.0
-    for _ in range(MOST_FACTORS):
-        if not stack:
-            break
-        s, p = stack.pop()
-        size = s.bias if s.is_constant else s.weights[0]
-        if size == 0.0 or (size < 0.0 and p != int(p)):
-            return None
-        try:
-            coefficient *= size**p
-        except OverflowError:
-            return None
-        if s.is_constant:
-            continue
-        s = s.scaled(1.0 / size)
-        inner = None
-        if len(s.sources) == 1 and s.bias == 0.0 and s.sources[0] >= len(builder.names):
-            inner = builder.nodes[s.sources[0] - len(builder.names)]
-        exponents = () if inner is None else _exponents(inner.unit)
-        logarithms: dict[Sum, float] = {}
-        if inner is not None and inner.unit is EXP:
-            logarithms, rest = _simple_powers(builder, inner.args[0])
-        if inner is not None and exponents:
-            stack += [(a, p * q) for a, q in zip(inner.args, exponents, strict=True)]
-        elif logarithms:
-            stack += [(a, p * q) for a, q in logarithms.items()]
-            stack.append((builder.apply(EXP, rest), p))
-        else:
-            s = s._replace(weights=(1.0, *s.weights[1:]))
-            powers[s] = powers.get(s, 0.0) + p
-    return None if stack or not math.isfinite(coefficient) else (powers, coefficient)
-
-
-def _logarithms(
-    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
-) -> Sum | None:
-    """Write the logarithm of a product as a sum: log(x/y²) = log(x) - 2·log(y)."""
-    if expression.nodes[k].unit is not LOG:
-        return None
-    found = _factors(builder, [(args[0], 1.0)])
-    if found is None or found[1] <= 0.0:
-        return None
-    logs = [builder.apply(LOG, s).scaled(p) for s, p in reversed(found[0].items())]
-    return Sum.total([Sum(math.log(found[1])), *logs])
-
-
-def _product_of_waves(
-    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
-) -> Sum | None:
-    """Write a product of waves of one argument as a wave: cos²(z) = cos(2z)/2 + 1/2."""
-    if expression.nodes[k].unit is not MUL:
-        return None
-    found = _factors(builder, [(args[0], 1.0), (args[1], 1.0)])
-    if found is None:
-        return None
-    powers, coefficient = found
-    waves = [(s, _wave(builder, s)) for s, p in powers.items() if p == 1.0]
-    for (s, z), (t, other) in combinations(waves, 2):
-        if z is None or other is None or z.sources != other.sources:
-            continue
-        same = np.allclose(z.weights, other.weights, rtol=SAME_WAVE, atol=0.0)
-        if not same:
-            continue
-        double = builder.apply(COS, z.plus(other))
-        level = math.cos(z.bias - other.bias)
-        pair = double.plus(Sum(level if abs(level) > ROUNDING else 0.0))
-        rest = {r: p for r, p in powers.items() if r not in (s, t)}
-        above = _product(builder, {r: p for r, p in rest.items() if p > 0}, grouped=False)
-        below = _product(builder, {r: -p for r, p in rest.items() if p < 0}, grouped=False)
-        if above is None or below is None:
-            return None
-        whole = builder.apply(DIV, builder.apply(MUL, above, pair), below)
-        return whole.scaled(0.5 * coefficient)
-    return None
-
-
-def _wave(builder: Builder, s: Sum) -> Sum | None:
-    """The argument of the cosine that a sum is, a sine being a shifted one; None for others."""
-    if len(s.sources) != 1 or s.bias != 0.0 or s.sources[0] < len(builder.names):
-        return None
-    node = builder.nodes[s.sources[0] - len(builder.names)]
-    if node.unit is SIN:
-        return node.args[0].plus(Sum(-0.5 * math.pi))
-    return node.args[0] if node.unit is COS else None
-
-
-def _simple_powers(builder: Builder, exponent: Sum) -> tuple[dict[Sum, float], Sum]:
-    """Whole and half powers whose logarithms are in an exponent, and what else is in it."""
-    rest = exponent
-    powers: dict[Sum, float] = {}
-    for i, w in zip(exponent.sources, exponent.weights, strict=True):
-        node = builder.nodes[i - len(builder.names)] if i >= len(builder.names) else None
-        p = round(2.0 * w) / 2.0
-        if node is not None and node.unit is LOG and p != 0.0 and abs(w - p) < SAME_POWER:
-            powers[node.args[0]] = powers.get(node.args[0], 0.0) + p
-            rest = rest.plus(Sum(0.0, (i,), (-w,)))
-    return powers, rest
-
-
-def _antilogarithms(
-    expression: Expression, k: int, builder: Builder, args: tuple[Sum, ...]
-) -> Sum | None:
-    """Write whole and half powers as such: exp(log(x) - log(y)/2 - z) = x·exp(-z)/√y."""
-    if expression.nodes[k].unit is not EXP:
-        return None
-    powers, inside = _simple_powers(builder, args[0])
-    if not powers:
-        return None
-    above = _product(builder, {s: p for s, p in powers.items() if p > 0.0}, grouped=True)
-    below = _product(builder, {s: -p for s, p in powers.items() if p < 0.0}, grouped=True)
-    if above is None or below is None:
-        return None
-    return builder.apply(DIV, builder.apply(MUL, builder.apply(EXP, inside), above), below)
-
-
-def _product(builder: Builder, powers: dict[Sum, float], grouped: bool) -> Sum | None:
-    """The product of sums with exponents, whole or half; None for any other exponent."""
-    if grouped:
-        classes: dict[float, list[Sum]] = {}
-        for s, p in powers.items():
-            classes.setdefault(p, []).append(s)
-        factors = [(_chain(builder, group), p) for p, group in sorted(classes.items())]
-    else:
-        factors = list(powers.items())
-    result = []
-    for s, p in factors:
-        if 2.0 * p != int(2.0 * p) or p > 16.0:
-            return None
-        if p != int(p):
-            result.append(builder.apply(SQRT, s))
-        if p >= 1.0:
-            result.append(_whole_power(builder, s, int(p)))
-    return _chain(builder, result)
-
-
-def _chain(builder: Builder, factors: list[Sum]) -> Sum:
-    total = Sum(1.0)
-    for s in factors:
-        total = builder.apply(MUL, total, s)
-    return total
-
-
-def _whole_power(builder: Builder, s: Sum, n: int) -> Sum:
-    if n == 1:
-        return s
-    half = builder.apply(SQUARE, _whole_power(builder, s, n // 2))
-    return builder.apply(MUL, half, s) if n % 2 else half
-
-
-def _is_better(trial: Expression, current: Expression, prior: Prior | None) -> bool:
-    def size(e: Expression) -> tuple[float, int, int, int]:
-        n_biases = sum(s.bias != 0.0 for s in e.sums)
-        weight = float(e.n_parameters) if prior is None else e.complexity(prior)
-        # Of equals, a product rather than the exponential of logarithms.
-        return weight, e.n_parameters, n_biases, sum(n.unit is LOG for n in e.nodes)
-
-    if prior is not None:
-        new = trial.unit_counts().keys() - current.unit_counts().keys()
-        if not new <= set(prior.units):
-            return False
-        if not trial.is_allowed(prior) and current.is_allowed(prior):
-            return False
-    return size(trial) < size(current)
-
-
-def _is_equal(trial: Expression, current: Expression, X: Array) -> bool:
-    a, b = trial.evaluate(X), current.evaluate(X)
-    scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
-    return bool(
-        np.array_equal(np.isfinite(a), np.isfinite(b))
-        and np.all(np.abs(a - b)[np.isfinite(b)] <= TOLERANCE * (scale + 1e-300))
-    )

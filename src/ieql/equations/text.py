@@ -13,18 +13,27 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ieql.equations.builder import Builder, tidy
-from ieql.equations.expression import MAX_NODES, Expression, Sum
-from ieql.equations.notation import MAX_CHARACTERS, FormulaWriter, Rank, Term, signed
+from ieql.equations.expression import LARGEST_POWER, MAX_NODES, Expression, Sum
+from ieql.equations.notation import (
+    MAX_CHARACTERS,
+    FormulaWriter,
+    Rank,
+    Term,
+    exact_number,
+    signed,
+)
 from ieql.errors import IeqlError, nearest
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
 
 __all__ = ["parse", "write"]
 
 MAX_DEPTH = 100
-MAX_POWER = 64
 LONGEST_SHOWN = 300
 """Characters of a name in a message."""
 DIVIDES_BY_ZERO = "The equation divides by zero."
+PI = "pi"
+"""The name of the number, unless an input has it."""
+WHOLE_NUMBER = re.compile(r"-?[\d.e+]+(?:e-\d+)?")
 WORD = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -61,16 +70,28 @@ class _Writer(FormulaWriter):
 
     def __init__(self, expression: Expression, precision: int | None, longest: int) -> None:
         self.longest = longest
+        self.knows_pi = PI not in expression.names
         super().__init__(expression, [write_name(name) for name in expression.names], precision)
 
     def number(self, value: float) -> str:
+        exact = exact_number(value)
+        if exact is not None and (not exact.has_pi or self.knows_pi):
+            above = str(exact.above)
+            if exact.has_pi:
+                above = PI if exact.above == 1 else f"{above}*{PI}"
+            return above if exact.below == 1 else f"{above}/{exact.below}"
         if self.precision is not None and _n_digits(value) > self.longest:
             return f"{value:.{self.precision}g}"
         return str(int(value)) if value < 1e15 and value == int(value) else repr(value)
 
     def multiple(self, number: str, form: str) -> str:
         # 2 times 1/x*y is 2/x*y.
-        return number + form[1:] if form.startswith("1/") else f"{number}*{form}"
+        if form.startswith("1/"):
+            return number + form[1:]
+        above, slash, below = number.partition("/")
+        if slash and "/" not in form:
+            return f"{form if above == self.one else f'{above}*{form}'}/{below}"
+        return f"{number}*{form}"
 
     def joined(self, terms: Sequence[Term]) -> str:
         return " ".join(signed(terms))
@@ -85,7 +106,8 @@ class _Writer(FormulaWriter):
         return f"{above}/{below}"
 
     def power(self, base: str, exponent: Term) -> str:
-        return f"{base}**{self.joined([exponent])}"
+        number = self.joined([exponent])
+        return f"{base}**{number}" if WHOLE_NUMBER.fullmatch(number) else f"{base}**({number})"
 
     def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
         return f"{unit.name}({', '.join(args)})"
@@ -235,9 +257,9 @@ class _Parser:
             return self.apply(EXP, self.apply(LOG, base).scaled(exponent))
         if exponent < 0:
             return self.apply(DIV, Sum(1.0), self.power(base, -exponent))
-        if n > MAX_POWER:
+        if n > LARGEST_POWER:
             raise IeqlError(
-                f"The exponent {exponent:g} cannot be read: whole ones go up to {MAX_POWER}."
+                f"The exponent {exponent:g} cannot be read: whole ones go up to {LARGEST_POWER}."
             )
         if n == 0:
             return Sum(1.0)
@@ -291,6 +313,8 @@ class _Parser:
         return self.apply(self.units[name], *args)
 
     def name(self, name: str) -> Sum:
+        if name == PI and name not in self.indices:
+            return Sum(math.pi)
         if name not in self.indices:
             raise IeqlError(f"There is no input {_short(name)}.{nearest(name, self.indices)}")
         return self.builder.input(self.indices[name])

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ieql.equations.expression import Expression
-from ieql.equations.notation import Form, FormulaWriter, Rank, Term, signed
+from ieql.equations.notation import Form, FormulaWriter, Rank, Term, exact_number, signed
 from ieql.export.names import printable
 from ieql.export.numbers import decimal_text
 from ieql.units import COS, SIN, Unit
@@ -112,7 +112,8 @@ def _uses(expression: Expression, output: int) -> dict[int, int]:
     for source in reversed(range(d, d + len(expression.nodes))):
         if counts[source]:
             node = expression.nodes[source - d]
-            args = [base for base, _ in expression.powers(node)] or node.args
+            powers = [base for base, _ in expression.powers(node)]
+            args = [*powers, expression.beside_powers(node)] if powers else node.args
             counts.update(i for a in args for i in a.sources)
     return {i: n for i, n in counts.items() if i >= d}
 
@@ -150,6 +151,12 @@ class _Writer(FormulaWriter):
     raised_by_name = (COS, SIN)
 
     def number(self, value: float) -> str:
+        exact = exact_number(value)
+        if exact is not None:
+            above = str(exact.above)
+            if exact.has_pi:
+                above = r"\pi" if exact.above == 1 else rf"{above} \pi"
+            return above if exact.below == 1 else rf"\frac{{{above}}}{{{exact.below}}}"
         text = decimal_text(value, self.precision)
         if not math.isfinite(value):
             return r"\mathrm{nan}" if text == "nan" else r"\infty"

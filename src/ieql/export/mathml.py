@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from html import escape
 
 from ieql.equations.expression import Expression, Sum
-from ieql.equations.notation import FormulaWriter, Rank, Term, is_reciprocal
+from ieql.equations.notation import (
+    FormulaWriter,
+    Rank,
+    Term,
+    exact_number,
+    is_reciprocal,
+    starts_with_constant,
+)
 from ieql.export.latex import GREEK, SYMBOL
 from ieql.export.numbers import decimal_text
 from ieql.units import COS, DIV, SIN, Unit
@@ -60,9 +67,9 @@ def mathml(
     """
     writer = _Writer(expression, _names(expression.names), precision)
     whole = expression.outputs[output]
-    lines = [writer.terms(whole)]
-    if width is not None:
-        lines = _lines(lines[0], _Ruler(writer).terms(whole), width)
+    lines = [writer.whole(whole)]
+    if width is not None and sum(widths := _Ruler(writer).terms(whole)) > width:
+        lines = _lines(writer.terms(whole), widths, width)
     left = "" if target is None else f"{mathml_name(target)}<mo>=</mo>"
     if len(lines) == 1:
         body = f"<mrow>{left}{_line(lines[0])}</mrow>"
@@ -165,6 +172,14 @@ class _Writer(FormulaWriter):
     raised_by_name = (COS, SIN)
 
     def number(self, value: float) -> str:
+        exact = exact_number(value)
+        if exact is not None:
+            above = f"<mn>{exact.above}</mn>"
+            if exact.has_pi:
+                above = (
+                    "<mi>π</mi>" if exact.above == 1 else f"<mrow>{above}{TIMES}<mi>π</mi></mrow>"
+                )
+            return above if exact.below == 1 else f"<mfrac>{above}<mn>{exact.below}</mn></mfrac>"
         return mathml_number(value, self.precision)
 
     def multiple(self, number: str, form: str) -> str:
@@ -208,7 +223,7 @@ class _Ruler:
         pairs = zip(s.sources, s.weights, strict=True)
         widths = [self.term(i, w) for i, w in pairs if w != 0.0]
         if s.bias != 0.0 or not widths:
-            widths.append(self.number(s.bias))
+            widths.insert(0 if starts_with_constant(s) else len(widths), self.number(s.bias))
         return widths
 
     def term(self, source: int, weight: float) -> int:

@@ -27,7 +27,7 @@ LITTLE = 1e-24
 
 def is_permitted(task: Task, expression: Expression) -> bool:
     """Whether the prior has all units of an expression, and lets them stand where they do."""
-    has_all = expression.unit_counts().keys() <= set(task.prior.units)
+    has_all = all(map(task.prior.has_unit, expression.unit_counts()))
     return has_all and expression.is_allowed(task.prior)
 
 

@@ -1,0 +1,517 @@
+"""Equations as sums of products of powers, in which equal things are recognised as equal.
+
+The graph of an `Expression` says how something is computed; this algebra says what it is. A `Terms`
+is a number plus multiples of products, a product is a set of bases with exponents, and a base is an
+input, a sum in brackets or a unit of sums. Whatever is built here is in standard form at once:
+equal factors and terms are collected, quotients are powers, a root of a root is one power,
+exponentials of logarithms are powers, the phases of waves are in (-π/2, π/2], and everything stands
+in an order that does not depend on how it was found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.expression import Expression, Sum
+from ieql.units import COS, EXP, LOG, SIN, Unit
+
+__all__ = ["Algebra", "Base", "NotRegularError", "Product", "Terms"]
+
+Array = NDArray[np.float64]
+Product = tuple[tuple[int, float], ...]
+"""Numbers of bases with their exponents, in their order; the empty product is 1."""
+DIGITS = 11
+"""Significant digits by which numbers are told apart."""
+SAME_PHASE = 1e-9
+"""Phases this close to a quarter turn are one."""
+SAME_EXPONENT = 1e-9
+"""Exponents this close to a multiple of a half are that."""
+SMALL_TERM = 0.01
+"""A term whose values spread less than this part of the largest one does not set the scale."""
+LONGEST_LABEL = 200
+BRACKET_RANK, CALL_RANK = 1, 2
+LARGEST = 1e150
+
+
+class NotRegularError(Exception):
+    """An equation that cannot be brought into standard form: a number in it is not finite."""
+
+
+class Terms(NamedTuple):
+    """A number plus multiples of products, in their order."""
+
+    bias: float
+    terms: tuple[tuple[float, Product], ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a number."""
+        return not self.terms
+
+    def scaled(self, factor: float) -> Terms:
+        """The same times a number."""
+        return Terms(self.bias * factor, tuple((c * factor, p) for c, p in self.terms))
+
+
+class Base(NamedTuple):
+    """What is raised to a power: an input, a sum in brackets (no unit), or a unit of sums."""
+
+    unit: Unit | None
+    args: tuple[Terms, ...]
+    order: tuple[int, str]
+    """Where it stands among the factors of a product: inputs, then brackets, then units."""
+    degree: float
+    values: Array
+    """On the points at which signs are looked at."""
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is an input."""
+        return not self.args
+
+
+class Algebra:
+    """Makes `Terms` for the inputs `names`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The inputs.
+    X : array (rows, inputs)
+        Points on which the equations have to be right; signs are read from them.
+    splits_waves : bool
+        Write products of waves of one argument as waves: cos²(z) = cos(2z)/2 + 1/2.
+    """
+
+    def __init__(self, names: Sequence[str], X: Array, splits_waves: bool = False) -> None:
+        self.names = tuple(names)
+        self.splits_waves = splits_waves
+        self.n_points = len(X)
+        self.bases: list[Base] = [
+            Base(None, (), (0, f"{i:06d}"), 1.0, np.ascontiguousarray(X[:, i], dtype=np.float64))
+            for i in range(len(names))
+        ]
+        self._known: dict[tuple[object, ...], int] = {}
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def read(self, expression: Expression) -> tuple[Terms, ...]:
+        """The outputs of an expression."""
+        values = [Terms(0.0, ((1.0, ((i, 1.0),)),)) for i in range(len(self.names))]
+        with np.errstate(all="ignore"):
+            for node in expression.nodes:
+                values.append(self.apply(node.unit, [self.affine(a, values) for a in node.args]))
+            return tuple(self.affine(s, values) for s in expression.outputs)
+
+    def affine(self, s: Sum, values: Sequence[Terms]) -> Terms:
+        """An affine map of terms."""
+        parts = [values[i].scaled(w) for i, w in zip(s.sources, s.weights, strict=True)]
+        return self.total([Terms(s.bias), *parts])
+
+    def apply(self, unit: Unit, args: Sequence[Terms]) -> Terms:
+        """A unit of terms."""
+        if unit.powers:
+            parts = [self.power(a, p) for a, p in zip(args, unit.powers, strict=True)]
+            return self.product(parts) if _is_total(unit) else self._call(unit, args)
+        if unit is EXP:
+            return self.exponential(args[0])
+        if unit is LOG:
+            return self.logarithm(args[0])
+        if unit in (COS, SIN):
+            return self.wave(args[0], 0.0 if unit is COS else -0.5 * math.pi)
+        return self._call(unit, args)
+
+    # --- sums ----------------------------------------------------------------------------------
+
+    def total(self, parts: Iterable[Terms]) -> Terms:
+        """The sum of some terms; equal products are collected, and waves of one argument."""
+        bias = 0.0
+        found: dict[tuple[tuple[int, str], ...], tuple[float, float, Product]] = {}
+        for part in parts:
+            bias += part.bias
+            for c, p in part.terms:
+                key = tuple((b, _key(e)) for b, e in p)
+                before, size, _ = found.get(key, (0.0, 0.0, p))
+                found[key] = (before + c, max(size, abs(c)), p)
+        # What rounding leaves of a difference of equal terms is nothing.
+        terms = [(c, p) for c, size, p in found.values() if abs(c) > 1e-14 * size]
+        if not math.isfinite(bias) or not all(math.isfinite(c) for c, _ in terms):
+            raise NotRegularError
+        waves = self._one_wave(terms)
+        if waves is not None:
+            return self.total([Terms(bias, waves[0]), waves[1]])
+        logs = self._one_logarithm(terms)
+        if logs is not None:
+            return self.total([Terms(bias, logs[0]), logs[1]])
+        return Terms(bias, tuple(sorted(terms, key=lambda term: self._term_order(term[1]))))
+
+    def _term_order(self, product: Product) -> tuple[object, ...]:
+        """Polynomials before functions, higher degrees before lower ones, then by name."""
+        degree = sum(self.bases[b].degree * e for b, e in product)
+        functions = [self.bases[b].order for b, _ in product if self.bases[b].order[0] == CALL_RANK]
+        labels = tuple((*self.bases[b].order, -e) for b, e in product)
+        return bool(functions), -round(degree, 6), labels
+
+    def _one_wave(
+        self, terms: list[tuple[float, Product]]
+    ) -> tuple[tuple[tuple[float, Product], ...], Terms] | None:
+        """Two waves of one argument as one: a·cos(z) + b·sin(z) = A·cos(z + φ)."""
+        seen: dict[tuple[object, ...], int] = {}
+        for n, (c, p) in enumerate(terms):
+            waves = [b for b, e in p if e == 1.0 and self.bases[b].unit in (COS, SIN)]
+            if len(waves) != 1:
+                continue
+            z, phase = self._phase(self.bases[waves[0]])
+            key = (_terms_key(z), tuple((b, _key(e)) for b, e in p if b != waves[0]))
+            if key not in seen:
+                seen[key] = n
+                continue
+            m = seen[key]
+            d, q = terms[m]
+            other = next(b for b, e in q if e == 1.0 and self.bases[b].unit in (COS, SIN))
+            _, shift = self._phase(self.bases[other])
+            a = c * math.cos(phase) + d * math.cos(shift)
+            b = c * math.sin(phase) + d * math.sin(shift)
+            size = max(abs(c), abs(d))
+            a, b = (v if abs(v) > 1e-14 * size else 0.0 for v in (a, b))
+            rest = tuple(term for k, term in enumerate(terms) if k not in (n, m))
+            factors = tuple(factor for factor in p if factor[0] != waves[0])
+            wave = self.wave(z, math.atan2(b, a)).scaled(math.hypot(a, b))
+            whole = self.product([wave, Terms(0.0, ((1.0, factors),))]) if factors else wave
+            return rest, whole
+        return None
+
+    def _one_logarithm(
+        self, terms: list[tuple[float, Product]]
+    ) -> tuple[tuple[tuple[float, Product], ...], Terms] | None:
+        """Two logarithms of equal weight as one: a·log(x) - a·log(y) = a·log(x/y)."""
+        seen: dict[str, int] = {}
+        for n, (c, p) in enumerate(terms):
+            if len(p) != 1 or p[0][1] != 1.0 or self.bases[p[0][0]].unit is not LOG:
+                continue
+            m = seen.setdefault(_key(abs(c)), n)
+            if m == n:
+                continue
+            d, q = terms[m]
+            inner = [self.bases[r[0][0]].args[0] for r in (q, p)]
+            ratio = self.product([inner[0], self.power(inner[1], 1.0 if c * d > 0.0 else -1.0)])
+            rest = tuple(term for k, term in enumerate(terms) if k not in (n, m))
+            return rest, self._plain_logarithm(ratio).scaled(d)
+        return None
+
+    # --- products ------------------------------------------------------------------------------
+
+    def product(self, parts: Sequence[Terms]) -> Terms:
+        """The product of some terms."""
+        coefficient = 1.0
+        exponents: dict[int, float] = {}
+        inside: list[Terms] = []
+        for part in parts:
+            if part.is_constant:
+                coefficient *= part.bias
+                continue
+            c, p = self._single(part)
+            coefficient *= c
+            for b, e in p:
+                if self.bases[b].unit is EXP:
+                    inside.append(self.bases[b].args[0].scaled(e))
+                else:
+                    exponents[b] = exponents.get(b, 0.0) + e
+        if not math.isfinite(coefficient) or abs(coefficient) > LARGEST:
+            raise NotRegularError
+        if coefficient == 0.0:
+            return Terms(0.0)
+        if inside:
+            exponent = self.total(inside)
+            if not exponent.is_constant:
+                b = self._number(EXP, (exponent,))
+                exponents[b] = exponents.get(b, 0.0) + 1.0
+        factors = [(b, e) for b, e in ((b, _simple(e)) for b, e in exponents.items()) if e != 0.0]
+        pair = self._two_waves(factors) if self.splits_waves else None
+        if pair is None:
+            return self._term(coefficient, factors)
+        rest, parts = pair
+        known = self._term(coefficient, rest)
+        return self.total([self.product([known, part]) for part in parts])
+
+    def _two_waves(
+        self, factors: list[tuple[int, float]]
+    ) -> tuple[list[tuple[int, float]], tuple[Terms, Terms]] | None:
+        """Two waves of one argument among some factors as the sum that they are, and the rest."""
+        waves: dict[tuple[object, ...], int] = {}
+        for b, e in factors:
+            if self.bases[b].unit not in (COS, SIN) or e < 1.0 or e != int(e):
+                continue
+            z, phase = self._phase(self.bases[b])
+            other = b if e >= 2.0 else waves.setdefault(_terms_key(z), b)
+            if other == b and e < 2.0:
+                continue
+            _, shift = self._phase(self.bases[other])
+            level = Terms(0.5 * math.cos(phase - shift))
+            double = self.wave(z.scaled(2.0), phase + shift).scaled(0.5)
+            left = dict(factors)
+            left[b] -= 1.0
+            left[other] -= 1.0
+            small = abs(level.bias) < 1e-12
+            return [(k, v) for k, v in left.items() if v != 0.0], (
+                Terms(0.0) if small else level,
+                double,
+            )
+        return None
+
+    def _term(self, coefficient: float, factors: list[tuple[int, float]]) -> Terms:
+        if not factors:
+            return Terms(coefficient)
+        if len(factors) == 1 and factors[0][1] == 1.0:
+            base = self.bases[factors[0][0]]
+            if base.unit is None and base.args:
+                return base.args[0].scaled(coefficient)
+        factors.sort(key=lambda factor: self.bases[factor[0]].order)
+        return Terms(0.0, ((coefficient, tuple(factors)),))
+
+    def power(self, z: Terms, exponent: float) -> Terms:
+        """Terms to a power."""
+        exponent = _simple(exponent)
+        if z.is_constant:
+            if z.bias == 0.0 and exponent < 0.0:
+                raise NotRegularError
+            if z.bias < 0.0 and exponent != int(exponent):
+                raise NotRegularError
+            return Terms(_raised(z.bias, exponent))
+        c, p = self._single(z)
+        whole = exponent == int(exponent)
+        if c < 0.0 and not whole:
+            # The root of something negative: only if the whole is a positive number times it.
+            return self._root_of_all(-c, z.scaled(-1.0 / c), exponent)
+        factors: list[tuple[int, float]] = []
+        sign = 1.0
+        hidden: list[tuple[int, float]] = []
+        for b, e in p:
+            values = self.bases[b].values
+            if self.bases[b].unit is EXP:
+                factors.append((b, e * exponent))
+            elif whole or np.all(values >= 0.0):
+                factors.append((b, _simple(e * exponent)))
+            elif e == int(e) and int(e) % 2 == 0 and np.all(values <= 0.0):
+                # The root of a square is a size, and the size of something negative its opposite.
+                combined = _simple(e * exponent)
+                if combined != int(combined):
+                    hidden.append((b, e))
+                    continue
+                sign *= -1.0 if int(combined) % 2 else 1.0
+                factors.append((b, combined))
+            else:
+                hidden.append((b, e))
+        known = self.product([Terms(0.0, ((1.0, ((b, e),)),)) for b, e in factors if e != 0.0])
+        result = known.scaled(sign * _raised(c, exponent))
+        if len(hidden) == 1 and hidden[0][1] == 1.0:
+            result = self.product([result, self._term(1.0, [(hidden[0][0], exponent)])])
+        elif hidden:
+            rest = self._root_of_all(1.0, Terms(0.0, ((1.0, tuple(hidden)),)), exponent)
+            result = self.product([result, rest])
+        return result
+
+    def _root_of_all(self, size: float, z: Terms, exponent: float) -> Terms:
+        """A power of a sum or product as a whole."""
+        base = self._number(None, (z,))
+        return Terms(0.0, ((_raised(size, exponent), ((base, exponent),)),))
+
+    def _single(self, z: Terms) -> tuple[float, Product]:
+        """Terms as a number times one product; a sum becomes a bracket."""
+        if len(z.terms) == 1 and z.bias == 0.0:
+            return z.terms[0]
+        scale = self._scale(z)
+        return scale, ((self._number(None, (self._exactly_one(z.scaled(1.0 / scale)),)), 1.0),)
+
+    def _scale(self, z: Terms) -> float:
+        """The number that is taken out of a sum, so that its first term has none.
+
+        A sum that is negative on all points changes its sign.
+        """
+        values = [c * self._value_of(p) for c, p in z.terms]
+        spreads = [float(np.ptp(v)) if np.all(np.isfinite(v)) else math.inf for v in values]
+        largest = max(spreads)
+        chosen = next(
+            (
+                c
+                for (c, _), spread in zip(z.terms, spreads, strict=True)
+                if not spread < SMALL_TERM * largest
+            ),
+            z.terms[0][0],
+        )
+        value = z.bias + np.sum(values, axis=0)
+        if np.all(value > 0.0):
+            return abs(chosen)
+        return -abs(chosen) if np.all(value < 0.0) else chosen
+
+    def _exactly_one(self, z: Terms) -> Terms:
+        def snap(c: float) -> float:
+            return math.copysign(1.0, c) if abs(abs(c) - 1.0) < 1e-15 else c
+
+        return Terms(z.bias, tuple((snap(c), p) for c, p in z.terms))
+
+    # --- units ---------------------------------------------------------------------------------
+
+    def exponential(self, z: Terms) -> Terms:
+        """Exp of terms: logarithms in it become powers, its constant a factor."""
+        rest, powers = [], []
+        for c, p in z.terms:
+            base = self.bases[p[0][0]]
+            if len(p) == 1 and p[0][1] == 1.0 and base.unit is LOG:
+                powers.append(self.power(base.args[0], c))
+            else:
+                rest.append((c, p))
+        if abs(z.bias) > 300.0:
+            raise NotRegularError
+        parts = [Terms(math.exp(z.bias)), *powers]
+        if rest:
+            b = self._number(EXP, (Terms(0.0, tuple(rest)),))
+            parts.append(Terms(0.0, ((1.0, ((b, 1.0),)),)))
+        return self.product(parts)
+
+    def logarithm(self, z: Terms) -> Terms:
+        """Log of terms: numbers, powers and exponentials come out of it."""
+        if z.is_constant:
+            if z.bias <= 0.0:
+                raise NotRegularError
+            return Terms(math.log(z.bias))
+        c, p = self._single(z)
+        if c < 0.0:
+            return self._plain_logarithm(z)
+        parts = [Terms(math.log(c))]
+        rest: list[tuple[int, float]] = []
+        for b, e in p:
+            if self.bases[b].unit is EXP:
+                parts.append(self.bases[b].args[0].scaled(e))
+            else:
+                rest.append((b, e))
+        sizes = {_key(abs(e)) for _, e in rest}
+        positive = all(np.all(self.bases[b].values > 0.0) for b, _ in rest)
+        if rest and len(sizes) == 1 and (positive or abs(rest[0][1]) != int(abs(rest[0][1]))):
+            first = rest[0][1]
+            ratio = [(b, e / first) for b, e in rest]
+            inner = self.product([Terms(0.0, ((1.0, ((b, _simple(e)),)),)) for b, e in ratio])
+            parts.append(self._plain_logarithm(inner).scaled(first))
+        elif rest and positive:
+            for b, e in rest:
+                inner = self._term(1.0, [(b, 1.0)])
+                parts.append(self._plain_logarithm(inner).scaled(e))
+        elif rest:
+            parts.append(self._plain_logarithm(self._term(1.0, rest)))
+        return self.total(parts)
+
+    def _plain_logarithm(self, z: Terms) -> Terms:
+        if z.is_constant:
+            return self.logarithm(z)
+        return Terms(0.0, ((1.0, ((self._number(LOG, (z,)), 1.0),)),))
+
+    def wave(self, z: Terms, phase: float) -> Terms:
+        """cos(z + phase): the phase comes to (-π/2, π/2], what moves a quarter turn is a sine."""
+        if z.is_constant:
+            return Terms(math.cos(z.bias + phase))
+        phase += z.bias
+        z = Terms(0.0, z.terms)
+        if z.terms[0][0] < 0.0:
+            z, phase = z.scaled(-1.0), -phase
+        turns = math.floor(phase / math.pi + 0.5)
+        sign = -1.0 if turns % 2 else 1.0
+        phase -= turns * math.pi
+        if abs(phase) < SAME_PHASE:
+            phase = 0.0
+        for quarter in (-0.5 * math.pi, 0.5 * math.pi):
+            if abs(phase - quarter) < SAME_PHASE:
+                b = self._number(SIN, (z,))
+                # cos(z - π/2) = sin(z), cos(z + π/2) = -sin(z)
+                return Terms(0.0, ((sign if quarter < 0.0 else -sign, ((b, 1.0),)),))
+        b = self._number(COS, (Terms(phase, z.terms),))
+        return Terms(0.0, ((sign, ((b, 1.0),)),))
+
+    def _phase(self, base: Base) -> tuple[Terms, float]:
+        """The argument of a wave without its phase, and the phase of it as a cosine."""
+        z = base.args[0]
+        return Terms(0.0, z.terms), z.bias - (0.5 * math.pi if base.unit is SIN else 0.0)
+
+    def _call(self, unit: Unit, args: Sequence[Terms]) -> Terms:
+        return Terms(0.0, ((1.0, ((self._number(unit, tuple(args)), 1.0),)),))
+
+    # --- bases ---------------------------------------------------------------------------------
+
+    def _number(self, unit: Unit | None, args: tuple[Terms, ...]) -> int:
+        """The number of a base, a new one if it has not been met."""
+        key = (unit, *map(_terms_key, args))
+        if key not in self._known:
+            label = ", ".join(self._label(a) for a in args)
+            name = "" if unit is None else unit.name
+            order = (BRACKET_RANK if unit is None else CALL_RANK, _short(f"{name}({label})"))
+            values = [self.value(a) for a in args]
+            degree = self._degree(args[0]) if unit is None else 0.0
+            self._known[key] = len(self.bases)
+            value = values[0] if unit is None else unit(*values)
+            self.bases.append(Base(unit, args, order, degree, value))
+        return self._known[key]
+
+    def value(self, z: Terms) -> Array:
+        """Values on the points."""
+        total = np.full(self.n_points, z.bias)
+        for c, p in z.terms:
+            total += c * self._value_of(p)
+        return total
+
+    def _value_of(self, product: Product) -> Array:
+        result = np.ones(self.n_points)
+        for b, e in product:
+            result *= self.bases[b].values if e == 1.0 else self.bases[b].values ** e
+        return result
+
+    def _degree(self, z: Terms) -> float:
+        return max((sum(self.bases[b].degree * e for b, e in p) for _, p in z.terms), default=0.0)
+
+    def _label(self, z: Terms) -> str:
+        """The structure of terms without their constants: what orders those of equal degree."""
+        terms = ["*".join(f"{self.bases[b].order[1]}^{e:g}" for b, e in p) for _, p in z.terms]
+        return " + ".join(terms)
+
+
+def _is_total(unit: Unit) -> bool:
+    """Whether a product of powers has no domain but that of the powers."""
+    return all(low in (-math.inf, 0.0) and high == math.inf for low, high in unit.domains)
+
+
+def _simple(exponent: float) -> float:
+    """An exponent without what rounding has left of it."""
+    nearest = round(2.0 * exponent) / 2.0
+    return nearest if abs(exponent - nearest) < SAME_EXPONENT else exponent
+
+
+def _raised(value: float, exponent: float) -> float:
+    try:
+        result = value**exponent
+    except (OverflowError, ZeroDivisionError):
+        raise NotRegularError from None
+    if isinstance(result, complex) or not math.isfinite(result) or abs(result) > LARGEST:
+        raise NotRegularError
+    return float(result)
+
+
+def _key(value: float) -> str:
+    return f"{value:.{DIGITS}g}"
+
+
+def _terms_key(z: Terms) -> tuple[object, ...]:
+    return (
+        _key(z.bias),
+        tuple((_key(c), tuple((b, _key(e)) for b, e in p)) for c, p in z.terms),
+    )
+
+
+def _short(label: str) -> str:
+    if len(label) <= LONGEST_LABEL:
+        return label
+    digest = hashlib.sha256(label.encode()).hexdigest()[:16]
+    return label[: LONGEST_LABEL - 17] + "~" + digest

@@ -1,0 +1,170 @@
+"""Constants that are simple numbers within their errors, and mean them.
+
+An exponent of 0.995 ± 0.004 is 1, a phase of 1.5703 ± 0.0011 is a quarter turn, a frequency of
+3.1418 ± 0.0004 is π. That a constant lies so close to one of few numbers is hardly chance if its
+error is small beside their distance: the evidence for the simple one is
+ln(distance / (2.5 s)) - d²/(2 s²) nats, d being the difference and s the standard error. All that are
+set are set together, the others are fitted beside them, and the likelihoods of the two fits are
+compared; while they differ by more than chance, the worst one is taken back.
+
+Which constants are set is not stored: no fit ends at 1/3 or 2π to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.sample import Sample
+from ieql.equations.expression import Expression
+from ieql.equations.precision import EXACT, Information
+from ieql.equations.program import Program, free_constants
+from ieql.units import COS, EXP, LOG, SIN
+
+__all__ = ["set_places", "with_simple_constants"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+EVIDENCE = 2.0
+"""Nats by which a simple number must be preferred, in an exponent or a phase, ..."""
+MORE_EVIDENCE = 2.5
+"""... and anywhere else, where most constants are just numbers."""
+FURTHEST = 2.5
+"""Standard errors by which a constant may differ from the number that it is set to."""
+LEVELS = (0.0, 3.841, 5.991, 7.815, 9.488, 11.070, 12.592, 14.067, 15.507)
+"""What 95 % of all χ² are below, by the number of constants set; beyond, 2 for each."""
+LARGEST = 24
+"""Largest multiple that counts as simple."""
+MOST_CONSTANTS = 60
+STEPS = 30
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Multiples of a number."""
+
+    spacing: float
+    below: int
+    """They are whole multiples of the spacing times this, over this."""
+
+    def nearest(self, value: float) -> float:
+        """The multiple nearest to a number."""
+        k = round(abs(value) / self.spacing)
+        unit = self.spacing * self.below
+        return math.copysign(k * unit / self.below, value) if 1 <= k <= LARGEST else math.nan
+
+
+def _grids(unit: float, *denominators: int) -> tuple[_Grid, ...]:
+    return tuple(_Grid(unit / n, n) for n in denominators)
+
+
+NUMBERS = _grids(1.0, 1, 2, 3, 4)
+TURNS = _grids(math.pi, 1, 2, 4, 12)
+EXPONENTS = _grids(1.0, 1, 2, 3, 4)
+FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
+
+
+def set_places(expression: Expression) -> frozenset[int]:
+    """Places of the constants that are simple numbers, among those that a fit may change."""
+    theta = expression.constants()
+    return frozenset(int(t) for t in free_constants(expression) if _is_simple(float(theta[t])))
+
+
+def _is_simple(value: float) -> bool:
+    return any(grid.nearest(value) == value for grid in (*NUMBERS, *TURNS))
+
+
+def with_simple_constants(expression: Expression, sample: Sample) -> Expression:
+    """Set constants to the simple numbers that they are within their errors, and fit the others.
+
+    Parameters
+    ----------
+    expression : Expression
+        At its best fit, in standard form.
+    sample : Sample
+        The rows.
+    """
+    known = Information.of(expression, sample)
+    if known is None or not 0 < len(known.free) <= MOST_CONSTANTS:
+        return expression
+    proposals = _proposals(expression, known)
+    while proposals:
+        trial = _fitted(expression, sample, proposals)
+        if trial is not None and _is_as_likely(trial, known, sample, len(proposals)):
+            return trial
+        del proposals[max(proposals, key=lambda place: proposals[place][1])]
+    return expression
+
+
+def _proposals(expression: Expression, known: Information) -> dict[int, tuple[float, float]]:
+    """For places of constants the simple number each may be, and how many errors away it is."""
+    theta = expression.constants()
+    roles = _roles(expression)
+    found = {}
+    for place, error in zip(known.free, known.standard_errors, strict=True):
+        value = float(theta[place])
+        error = float(error) + EXACT * abs(value)
+        if not (math.isfinite(error) and error > 0.0):
+            continue
+        grids, least = roles.get(int(place), (NUMBERS, MORE_EVIDENCE))
+        best = least
+        for grid in grids:
+            simple = grid.nearest(value)
+            away = abs(value - simple) / error
+            evidence = math.log(grid.spacing / (2.5 * error)) - 0.5 * away**2
+            if away <= FURTHEST and evidence > best and simple != value:
+                found[int(place)] = (simple, away)
+                best = evidence
+    return found
+
+
+def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]:
+    """Which numbers are simple at which place, where not all are the same."""
+    roles: dict[int, tuple[tuple[_Grid, ...], float]] = {}
+    at = 0
+    for node in expression.nodes:
+        for s in node.args:
+            if node.unit in (COS, SIN):
+                roles[at] = (TURNS, EVIDENCE)
+                for j in range(len(s.weights)):
+                    roles[at + 1 + j] = (FREQUENCIES, MORE_EVIDENCE)
+            if node.unit is EXP:
+                for j, i in enumerate(s.sources):
+                    if expression.source_name(i) == LOG.name:
+                        roles[at + 1 + j] = (EXPONENTS, EVIDENCE)
+            at += 1 + len(s.weights)
+    return roles
+
+
+def _fitted(
+    expression: Expression, sample: Sample, proposals: dict[int, tuple[float, float]]
+) -> Expression | None:
+    """The equation with some constants set, and the others at the best fit beside them."""
+    theta = expression.constants()
+    for place, (simple, _) in proposals.items():
+        theta[place] = simple
+    expression = expression.with_constants(theta)
+    set_already = set_places(expression)
+    free = np.array(
+        [t for t in free_constants(expression) if int(t) not in set_already], dtype=np.int64
+    )
+    if len(free) == 0:
+        return expression
+    program = Program.of(expression)
+    fit = program.fit(sample.XT, sample.y, sample.weight, free=free, max_steps=STEPS, tol=1e-12)
+    if not np.all(np.isfinite(fit.theta)) or np.any(fit.theta[free] == 0.0):
+        return None
+    return expression.with_constants(fit.theta)
+
+
+def _is_as_likely(trial: Expression, known: Information, sample: Sample, n_set: int) -> bool:
+    """Whether the rows do not speak against the constants that were set (likelihood ratio)."""
+    error = sample.rmse(trial.evaluate(sample.XT.T)[:, 0]) ** 2
+    spread = sample.spread()
+    level = LEVELS[n_set] if n_set < len(LEVELS) else 2.0 * n_set
+    # Of few rows the residuals are smaller than the noise.
+    n = max(known.n_rows - len(known.free), 1.0)
+    return bool(error <= known.error * math.exp(level / n) + (EXACT * spread) ** 2)

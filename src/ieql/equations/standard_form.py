@@ -1,0 +1,268 @@
+"""The one form in which an equation is judged and shown.
+
+What an equation says is found by `ieql.equations.algebra`; here it is written as a graph again: the
+numerator over the denominator, roots of products rather than products of roots, real powers as one
+exponential of logarithms (which is how a graph holds them), factors and terms in their order. Where
+there are several ways, the least complex one is taken and, of equals, that with the shortest text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product as combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.algebra import Algebra, NotRegularError, Product, Terms
+from ieql.equations.builder import Builder
+from ieql.equations.expression import LARGEST_POWER, Expression, Sum
+from ieql.equations.text import write
+from ieql.prior import Prior
+from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, SQUARE
+
+__all__ = ["is_equal", "is_permitted", "size", "standard_form", "whole_power"]
+
+Array = NDArray[np.float64]
+TOLERANCE = 1e-9
+"""Relative difference of values that are the same."""
+SHOWN_DIGITS = 4
+"""Digits of the numbers in texts whose lengths are compared."""
+MOST_NODES = 200
+"""Larger graphs are left as they are."""
+
+
+def standard_form(expression: Expression, X: Array, prior: Prior | None = None) -> Expression:
+    """The same function in standard form.
+
+    Parameters
+    ----------
+    expression : Expression
+        In any coordinates.
+    X : array (rows, inputs)
+        Points on which the values must stay as they are.
+    prior : Prior, optional
+        A form that is more complex, or has a composition that is prohibited, is not taken.
+
+    Returns
+    -------
+    Expression
+        In standard form, or the given one, if that is not permitted.
+    """
+    expression = expression.canonical()
+    if len(expression.nodes) > MOST_NODES:
+        return expression
+    best = None
+    for factored, trial in _forms(expression, X):
+        if not is_permitted(trial, expression, prior):
+            continue
+        if best is None:
+            best = trial
+            continue
+        better = size(trial, prior) < size(best, prior)
+        # A bracket is to be shorter for the reader as well.
+        if better and not (factored and _length(trial) > _length(best)):
+            best = trial
+    if best is None:
+        return expression
+    dearer = _weight(best, prior) > _weight(expression, prior)
+    if dearer and not _has_hidden_powers(expression):
+        return expression
+    return best if is_equal(best, expression, X) else expression
+
+
+def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]]:
+    """The forms of an expression, and whether common factors were taken out."""
+    has_waves = any(node.unit in (COS, SIN) for node in expression.nodes)
+    for splits_waves in (False, True) if has_waves else (False,):
+        algebra = Algebra(expression.names, X, splits_waves)
+        try:
+            with np.errstate(all="ignore"):
+                outputs = algebra.read(expression)
+                for factored, grouped in combinations((False, True), (False, True)):
+                    writer = _Writer(algebra, factored, grouped)
+                    yield factored, writer.builder.expression(*(writer.sum(z) for z in outputs))
+        except (NotRegularError, OverflowError):
+            continue
+
+
+def _has_hidden_powers(expression: Expression) -> bool:
+    """Whether a root or a whole power is written as the exponential of a logarithm.
+
+    A graph may have fewer connections so, but nobody would write exp(log(x)/2 - z).
+    """
+    for node in expression.nodes:
+        if node.unit is EXP and not expression.powers(node):
+            inside = [expression.source_name(i) for i in node.args[0].sources]
+            if LOG.name in inside:
+                return True
+    return False
+
+
+class _Writer:
+    """Writes terms as a graph.
+
+    Parameters
+    ----------
+    algebra : Algebra
+        That of the terms.
+    factored : bool
+        Take common factors out of sums: a·x + x·y = x·(a + y).
+    grouped : bool
+        Put factors of equal exponents under one power: a²·b² = (a·b)².
+    """
+
+    def __init__(self, algebra: Algebra, factored: bool, grouped: bool) -> None:
+        self.algebra = algebra
+        self.factored = factored
+        self.grouped = grouped
+        self.builder = Builder(algebra.names)
+        self._bases: dict[int, Sum] = {}
+
+    def sum(self, z: Terms) -> Sum:
+        """Terms."""
+        if self.factored:
+            z = self._with_factors(z)
+        return Sum.total([Sum(z.bias), *(self.product(p).scaled(c) for c, p in z.terms)])
+
+    def product(self, product: Product) -> Sum:
+        """A product of powers."""
+        above: dict[int, int] = {}
+        below: dict[int, int] = {}
+        roots: tuple[list[int], list[int]] = ([], [])
+        logarithms: list[Sum] = []
+        rest: list[Sum] = []
+        for b, e in product:
+            if self.algebra.bases[b].unit is EXP:
+                rest.append(self.sum(self.algebra.bases[b].args[0]).scaled(e))
+            elif 2.0 * e != int(2.0 * e) or abs(e) > LARGEST_POWER:
+                logarithms.append(self.builder.apply(LOG, self.base(b)).scaled(e))
+            else:
+                n = int(e)
+                if n != 0:
+                    (above if n > 0 else below)[b] = abs(n)
+                if n != e:
+                    roots[e < 0].append(b)
+        both = self._grouped(above, below) if self.grouped else []
+        numerator = [*self._powers(above), *both]
+        denominator = self._powers(below)
+        if roots[0]:
+            over = self._chain([self.base(b) for b in roots[0]])
+            under = self._chain([self.base(b) for b in roots[1]])
+            numerator.append(self.builder.apply(SQRT, self.builder.apply(DIV, over, under)))
+        elif roots[1]:
+            under = self._chain([self.base(b) for b in roots[1]])
+            denominator.append(self.builder.apply(SQRT, under))
+        if logarithms or rest:
+            power = self.builder.apply(EXP, Sum.total([*logarithms, *rest]))
+            numerator.insert(0 if logarithms else len(numerator), power)
+        return self.builder.apply(DIV, self._chain(numerator), self._chain(denominator))
+
+    def _grouped(self, above: dict[int, int], below: dict[int, int]) -> list[Sum]:
+        """Take out the powers that stand above and below: x²/y² = (x/y)²."""
+        found = []
+        for n in sorted({*above.values()} & {*below.values()} - {1}):
+            over = [self.base(b) for b, m in above.items() if m == n]
+            under = [self.base(b) for b, m in below.items() if m == n]
+            quotient = self.builder.apply(DIV, self._chain(over), self._chain(under))
+            found.append(whole_power(self.builder, quotient, n))
+            for side in (above, below):
+                for b in [b for b, m in side.items() if m == n]:
+                    del side[b]
+        return found
+
+    def _powers(self, exponents: dict[int, int]) -> list[Sum]:
+        if not self.grouped:
+            return [whole_power(self.builder, self.base(b), n) for b, n in exponents.items()]
+        groups: dict[int, list[Sum]] = {}
+        for b, n in exponents.items():
+            groups.setdefault(n, []).append(self.base(b))
+        return [
+            whole_power(self.builder, self._chain(members), n)
+            for n, members in sorted(groups.items())
+        ]
+
+    def _chain(self, factors: list[Sum]) -> Sum:
+        total = Sum(1.0)
+        for s in factors:
+            total = self.builder.apply(MUL, total, s)
+        return total
+
+    def base(self, number: int) -> Sum:
+        """An input, a bracket, or a unit of sums."""
+        if number not in self._bases:
+            base = self.algebra.bases[number]
+            if base.is_input:
+                self._bases[number] = self.builder.input(number)
+            elif base.unit is None:
+                self._bases[number] = self.sum(base.args[0])
+            else:
+                args = [self.sum(a) for a in base.args]
+                self._bases[number] = self.builder.apply(base.unit, *args)
+        return self._bases[number]
+
+    def _with_factors(self, z: Terms) -> Terms:
+        """Terms with the factor that most of them have in common taken out, and so on."""
+        algebra = self.algebra
+        shared: dict[tuple[int, bool], list[int]] = {}
+        for n, (_, p) in enumerate(z.terms):
+            for b, e in p:
+                shared.setdefault((b, e > 0.0), []).append(n)
+        most = max(shared.items(), key=lambda item: len(item[1]), default=None)
+        if most is None or len(most[1]) < 2:
+            return z
+        (b, positive), members = most
+        exponents = [dict(z.terms[n][1])[b] for n in members]
+        e = min(exponents) if positive else max(exponents)
+        out = Terms(0.0, ((1.0, ((b, e),)),))
+        inverse = algebra.power(out, -1.0)
+        inside = algebra.total(
+            [algebra.product([Terms(0.0, (z.terms[n],)), inverse]) for n in members]
+        )
+        rest = Terms(z.bias, tuple(t for n, t in enumerate(z.terms) if n not in members))
+        return algebra.total([rest, algebra.product([out, inside])])
+
+
+def whole_power(builder: Builder, s: Sum, n: int) -> Sum:
+    """A sum to a whole power, by squares: the way in which a text is read."""
+    if n == 1:
+        return s
+    half = builder.apply(SQUARE, whole_power(builder, s, n // 2))
+    return builder.apply(MUL, half, s) if n % 2 else half
+
+
+def size(e: Expression, prior: Prior | None) -> tuple[float, int, int, int]:
+    """What makes one form of an equation simpler than another, the most important first."""
+    n_biases = sum(s.bias != 0.0 for s in e.sums)
+    return _weight(e, prior), e.n_parameters, n_biases, _length(e)
+
+
+def _length(e: Expression) -> int:
+    """Characters of the text, with a few digits for each number."""
+    return sum(len(write(e, k, SHOWN_DIGITS)) for k in range(len(e.outputs)))
+
+
+def _weight(e: Expression, prior: Prior | None) -> float:
+    return float(e.n_parameters) if prior is None else e.complexity(prior)
+
+
+def is_permitted(trial: Expression, current: Expression, prior: Prior | None) -> bool:
+    """Whether the prior has nothing against an equation that it does not have against another."""
+    if not all(np.isfinite(trial.constants())):
+        return False
+    if prior is None:
+        return True
+    new = trial.unit_counts().keys() - current.unit_counts().keys()
+    if not all(prior.has_unit(name) for name in new):
+        return False
+    return trial.is_allowed(prior) or not current.is_allowed(prior)
+
+
+def is_equal(trial: Expression, current: Expression, X: Array) -> bool:
+    """Whether two expressions have the same values, and where."""
+    a, b = trial.evaluate(X), current.evaluate(X)
+    scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
+    return bool(
+        np.array_equal(np.isfinite(a), np.isfinite(b))
+        and np.all(np.abs(a - b)[np.isfinite(b)] <= TOLERANCE * (scale + 1e-300))
+    )
