@@ -270,6 +270,20 @@ def exps_of_logs(tree: ast.expr) -> Reasons:
                 yield _reason("exp of a log", node)
 
 
+def split_exponentials(tree: ast.expr) -> Reasons:
+    """Exponentials that could be one: exp(a)*exp(b), x/exp(a), exp(a)**2, sqrt(exp(a))."""
+    for product in _products(tree):
+        factors = _chain(product)
+        loose = [f for factor, _ in factors for f, _ in _chain(factor)]
+        below = [f for factor, is_below in factors if is_below for f, _ in _chain(factor)]
+        if sum(_is_call(f, "exp") for f in loose) > 1 or any(_is_call(f, "exp") for f in below):
+            yield _reason("split exponential", product)
+    for node in _nodes(tree):
+        base, exponent = _power(node)
+        if exponent != 1.0 and _is_call(_without_number(base), "exp"):
+            yield _reason("split exponential", node)
+
+
 def products_out_of_order(tree: ast.expr) -> Reasons:
     """Factors that are not in the order number, inputs, units: exp(y)*x."""
     for product in _products(tree):
@@ -296,6 +310,7 @@ TEXT_RULES: tuple[Callable[[ast.expr], Reasons], ...] = (
     roots_of_squares,
     logs_of_powers,
     exps_of_logs,
+    split_exponentials,
     products_out_of_order,
 )
 
