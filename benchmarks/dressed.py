@@ -63,6 +63,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "C*x**E*y**E",
         "C*x**E + C",
         "C*x**3",
+        "C*x**1.5",
         "C*x/(y*z)",
         "C*x*y*z",
     ),

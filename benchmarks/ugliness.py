@@ -224,12 +224,12 @@ def brackets_in_products(tree: ast.expr) -> Reasons:
 
 
 def repeated_factors(tree: ast.expr) -> Reasons:
-    """A factor that stands twice instead of as a power: x*x, x**2*x, x/x**3, (x**2)**2."""
+    """A factor that stands twice instead of as a power: x*x, x**2*x, x*sqrt(x), (x**2)**2."""
     for product in _products(tree):
         factors = []
         for factor, _ in _chain(product):
             factors += [f for f, _ in _chain(factor)] if _is_product(factor) else [factor]
-        bases = [f if _is_call(f, "sqrt") else _power(f)[0] for f in factors if not _is_number(f)]
+        bases = [_power(f)[0] for f in factors if not _is_number(f)]
         if len({ast.dump(b) for b in bases}) < len(bases):
             yield _reason("repeated factor", product)
     for node in _nodes(tree):

@@ -69,6 +69,7 @@ def test_what_was_seen_is_ugly_and_its_plain_form_is_not(text, plain, span):
         ("x*x", "repeated factor"),
         ("x**2*x", "repeated factor"),
         ("x/x**3", "repeated factor"),
+        ("x*sqrt(x)", "repeated factor"),
         ("x*y/(z*x)", "repeated factor"),
         ("(x**2)**2", "repeated factor"),
         ("sqrt(x)**2", "root and square"),
