@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ class Equation:
     values: Callable[[Array], Array]
     expression: Expression | None
     errors: dict[str, float] = field(default_factory=dict)
+    standard_errors: tuple[float, ...] | None = None
+    """Of the expression's constants, where the method gives them."""
 
     @classmethod
     def parse(cls, text: str, names: tuple[str, ...], **errors: float) -> Equation:
@@ -98,8 +100,11 @@ def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit
     table = model.equations_.assign(mdl=_description_lengths(model))
     errors = ["complexity", "rmse_train", "rmse_validation", "rmse_extrapolation", "mdl"]
     front = [
-        Equation.parse(row["equation"], problem.names, **{k: float(row[k]) for k in errors})
-        for row in table.to_dict("records")
+        replace(
+            Equation.parse(row["equation"], problem.names, **{k: float(row[k]) for k in errors}),
+            standard_errors=candidate.standard_errors,
+        )
+        for row, candidate in zip(table.to_dict("records"), model.fitted_.fronts[0], strict=True)
     ]
     notes = {
         "n_trainings": int(model.n_trainings_),

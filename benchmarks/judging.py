@@ -14,6 +14,7 @@ from problems import EXTRA_CONSTANTS, Data, Problem
 from reference import Reachable, contains, n_constants, reachable
 from srbench import is_symbolic_solution
 from structure import same_structure, skeleton
+from ugliness import ugliness
 
 __all__ = ["failed", "judge", "short_waves"]
 
@@ -196,9 +197,25 @@ class _Judge:
             "fresh_ratio": self._fresh_ratio(own),
             "short_waves": waves,
             "short_wave_rival": self._has_rival(front, place) if waves else False,
+            **self._ugly(equation),
             "srbench": self._is_symbolic_solution(equation),
             **self._recorded(own),
         }
+
+    def _ugly(self, equation: Equation) -> dict[str, Any]:
+        """Number of places that are written strangely, and why; None if our units cannot write it.
+
+        The residuals say how much of a curve the rows can tell, as far as the method knows them.
+        """
+        e = equation.expression
+        if e is None:
+            return {"ugly": None, "ugly_reasons": None}
+        errors = equation.standard_errors
+        if errors is not None and len(errors) != len(e.constants()):
+            errors = None  # those of another way to write it
+        noise = equation.errors.get("rmse_train", self.data.noise)
+        reasons = ugliness(e, self.X, standard_errors=errors, noise=noise)
+        return {"ugly": len(reasons), "ugly_reasons": reasons}
 
     def _fresh_ratio(self, own: dict[str, Any]) -> float | None:
         """Error on new, noisy rows over the error that was reported."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -189,10 +190,19 @@ def counts(runs: Sequence[Run]) -> list[tuple[str, str]]:
             "such a wave though a rival without one is within 5 nats",
             _share(runs, "short_wave_rival"),
         ),
+        ("ugly", _ugly(runs)),
         ("test R², median", _number(_middle(runs, "r2_test"))),
         ("median time to the end", f"{_seconds(median(r['seconds'] for r in runs))} s"),
     ]
     return [(what, value) for what, value in rows if value != "-"]
+
+
+def _ugly(runs: Sequence[Run]) -> str:
+    """How many equations have a place that is written strangely, and the kinds of these places."""
+    share = _share(runs, "ugly").partition(" (")[0]
+    reasons = [r for found in _known(runs, "ugly_reasons") for r in found]
+    kinds = Counter(reason.partition(": ")[0] for reason in reasons).most_common()
+    return f"{share} ({', '.join(f'{kind} {n}' for kind, n in kinds)})" if kinds else share
 
 
 # --- two results side by side ------------------------------------------------------------------

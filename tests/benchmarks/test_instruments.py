@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,45 @@ def test_the_error_on_new_rows_is_compared_with_the_reported_one():
     noise = problem.draw(0).noise
     found = judged(problem, problem.formula, rmse_validation=noise / 2)
     assert found["fresh_ratio"] == pytest.approx(2.0)
+
+
+# --- ugly places ---------------------------------------------------------------------------------
+
+
+def test_ugly_places_of_the_selected_equation_are_stored_and_summed_up():
+    problem = problem_of("small", "hooke")
+    (name,) = problem.names
+    texts = problem.formula, f"cos(80*{name} + 98.96)", f"sqrt({name})**2 + cos(80*{name} - 7)"
+    runs = [
+        {"method": "ieql", "problem": "hooke", "seed": k, **judged(problem, text)}
+        for k, text in enumerate(texts)
+    ]
+    assert [r["ugly"] for r in runs] == [0, 1, 2]
+    assert runs[1]["ugly_reasons"] == [f"phase beyond half a turn: cos(80*{name} + 98.96)"]
+    line = "ugly: 2 of 3 (phase beyond half a turn 2, root and square 1)"
+    assert line in summary(runs)
+
+
+def test_standard_errors_say_what_a_constant_means():
+    problem = problem_of("small", "kleiber")
+    text = "3.4*m**0.995"
+    plain = Equation.parse(text, problem.names)
+    for error, n in ((0.004, 1), (0.0001, 0), (None, 0)):
+        known = None
+        if error is not None:
+            known = tuple(error if c == 0.995 else 0.0 for c in plain.expression.constants())
+        equation = replace(plain, standard_errors=known)
+        found = judging.judge(problem, problem.draw(0), Fit(1.0, [equation], 0, []))
+        assert found["ugly"] == n
+
+
+def test_results_without_ugly_places_can_be_read():
+    problem = problem_of("small", "hooke")
+    new = {"method": "ieql", "problem": "hooke", "seed": 0, **judged(problem, problem.formula)}
+    old = {k: v for k, v in new.items() if not k.startswith("ugly")}
+    assert "ugly" not in summary([old])
+    line = next(r for r in comparison([old], [new]).splitlines() if r.startswith("ugly"))
+    assert line.split()[1:] == ["-", "0", "of", "1"]
 
 
 # --- noise ---------------------------------------------------------------------------------------
