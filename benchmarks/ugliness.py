@@ -40,8 +40,8 @@ OWN_PART = 0.05
 """The same as a part of what the replaced unit itself does, whatever the noise."""
 WAVES = (COS, SIN)
 BENT = (COS, SIN, EXP, SQRT, LOG, DIV)
-LONGEST_PLACE = 60
-"""Characters of what is shown in a reason."""
+LONGEST_REASON = 90
+"""Characters of a reason."""
 
 
 def ugliness(
@@ -78,14 +78,14 @@ def ugliness(
         reasons += nearly_simple_exponents(expression, errors)
         reasons += cancelling_terms(expression, X)
         reasons += unseen_bends(expression, X, domain, noise)
-    return reasons
+    return [_short(reason) for reason in reasons]
 
 
 def ugly_text(text: str) -> list[str]:
     """Reasons that the text alone tells."""
     tree, names = written(text)
     found = [reason for rule in TEXT_RULES for reason in rule(tree)]
-    return [_with_names(reason, names) for reason in found]
+    return [_short(_with_names(reason, names)) for reason in found]
 
 
 def kind_of(reason: str) -> str:
@@ -122,7 +122,11 @@ def _with_names(reason: str, names: dict[str, str]) -> str:
 def _reason(kind: str, place: ast.expr | str) -> str:
     text = place if isinstance(place, str) else ast.unparse(place).replace(" ** ", "**")
     text = re.sub(r" ([*/]) ", r"\1", text)
-    return f"{kind}: {text if len(text) <= LONGEST_PLACE else text[: LONGEST_PLACE - 1] + '…'}"
+    return f"{kind}: {text}"
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
 
 
 def _nodes(tree: ast.expr) -> Iterator[ast.expr]:
@@ -135,6 +139,10 @@ def _is_product(node: ast.expr) -> bool:
 
 def _is_number(node: ast.expr) -> bool:
     return isinstance(_unsigned(node), ast.Constant)
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
 
 
 def _unsigned(node: ast.expr) -> ast.expr:
@@ -207,7 +215,8 @@ def numbers_inside(tree: ast.expr) -> Reasons:
     for product in _products(tree):
         for factor, _ in _chain(product)[1:]:
             loose = [f for f, _ in _chain(factor)] if _is_product(factor) else [factor]
-            if isinstance(factor, ast.UnaryOp) or any(_is_number(f) for f in loose):
+            is_number = any(_is_number(f) and not _is_one(f) for f in loose)
+            if isinstance(factor, ast.UnaryOp) or is_number:
                 yield _reason("number inside a product", product)
                 break
 
@@ -226,11 +235,11 @@ def brackets_in_products(tree: ast.expr) -> Reasons:
 def repeated_factors(tree: ast.expr) -> Reasons:
     """A factor that stands twice instead of as a power: x*x, x**2*x, x*sqrt(x), (x**2)**2."""
     for product in _products(tree):
-        factors = []
+        bases: list[str] = []
         for factor, _ in _chain(product):
-            factors += [f for f, _ in _chain(factor)] if _is_product(factor) else [factor]
-        bases = [_power(f)[0] for f in factors if not _is_number(f)]
-        if len({ast.dump(b) for b in bases}) < len(bases):
+            # What is repeated within brackets is counted there.
+            bases += {ast.dump(_power(f)[0]) for f, _ in _chain(factor) if not _is_number(f)}
+        if len(set(bases)) < len(bases):
             yield _reason("repeated factor", product)
     for node in _nodes(tree):
         base, exponent = _power(node)
@@ -285,12 +294,18 @@ def split_exponentials(tree: ast.expr) -> Reasons:
 
 
 def products_out_of_order(tree: ast.expr) -> Reasons:
-    """Factors that are not in the order number, inputs, units: exp(y)*x."""
+    """Factors that are not in the order number, inputs, units: exp(y)*x.
+
+    The root of an input, a power that is a unit, may stand with either.
+    """
     for product in _products(tree):
         factors = _chain(product)
         above = [f for f, is_below in factors if not is_below]
         # The places below a slash have products of their own, which are looked at by themselves.
-        ranks = [_rank(f) for f in above]
+        is_root = [_is_call(f, "sqrt") and _is_input(_power(f)[0]) for f in above]
+        pairs = zip(above, is_root, strict=True)
+        # A product in brackets is counted as that.
+        ranks = [_rank(f) for f, root in pairs if not root and not _is_product(f)]
         if ranks != sorted(ranks):
             yield _reason("product out of order", product)
 
@@ -298,8 +313,12 @@ def products_out_of_order(tree: ast.expr) -> Reasons:
 def _rank(factor: ast.expr) -> int:
     if _is_number(factor):
         return 0
-    base = factor if _is_call(factor, "sqrt") else _power(factor)[0]
-    return 1 if isinstance(base, ast.Name) else 2
+    return 1 if not _is_call(factor, "sqrt") and _is_input(_power(factor)[0]) else 2
+
+
+def _is_input(node: ast.expr) -> bool:
+    """Whether it is an input or a product of some, as in (x*y)**2."""
+    return all(isinstance(_power(f)[0], ast.Name) for f, _ in _chain(node))
 
 
 TEXT_RULES: tuple[Callable[[ast.expr], Reasons], ...] = (

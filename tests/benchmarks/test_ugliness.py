@@ -66,6 +66,7 @@ def test_what_was_seen_is_ugly_and_its_plain_form_is_not(text, plain, span):
         ("x/(2*y)", "number inside a product"),
         ("x*(-y)", "number inside a product"),
         ("x*(y*z)", "product in a product"),
+        ("cos(2*x)*(y*z)", "product in a product"),
         ("x*x", "repeated factor"),
         ("x**2*x", "repeated factor"),
         ("x/x**3", "repeated factor"),
@@ -89,7 +90,8 @@ def test_what_was_seen_is_ugly_and_its_plain_form_is_not(text, plain, span):
         ("sqrt(3*exp(y))", "split exponential"),
         ("exp(y)*x", "product out of order"),
         ("(x + 1)*y", "product out of order"),
-        ("sqrt(x)*y", "product out of order"),
+        ("sqrt(x + 1)*y", "product out of order"),
+        ("x*(1/sqrt(y))", "nested quotient"),
     ],
 )
 def test_a_text_is_ugly_for_this_reason_alone(text, kind):
@@ -111,6 +113,8 @@ def test_a_text_is_ugly_for_this_reason_alone(text, kind):
         "log(2*x + 1)",
         "exp(x*log(y))",
         "1/(exp(x) - 1)",
+        "2*sqrt(x)*y**0.66/z",
+        "2*(x*y)**2*z",
         "exp(-2.1*(x - 0.3)**2)",
         "sqrt(x**2 + y**2)",
         "1e-05*x",
@@ -120,9 +124,21 @@ def test_a_plain_text_is_not(text):
     assert ugly_text(text) == []
 
 
+def test_what_is_ugly_in_brackets_is_counted_once():
+    found = [kind_of(r) for r in ugly_text("x*(y**2*y)/z")]
+    assert found == ["product in a product", "repeated factor"]
+
+
 def test_names_that_python_does_not_know_are_read_and_shown():
     (reason,) = ugly_text("lambda*lambda/`n [1/min]`")
     assert reason == "repeated factor: lambda*lambda/`n [1/min]`"
+
+
+def test_a_long_place_is_cut_after_its_names_are_written():
+    name = "`temperature of the oil`"
+    (reason,) = ugly_text(f"{name}*{name}/(2.5 + `pressure of the oil before the filter`)")
+    assert reason.startswith(f"repeated factor: {name}*{name}")
+    assert len(reason) == 90
 
 
 def test_the_order_of_terms_is_told_apart():
