@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -149,6 +150,10 @@ class Algebra:
         logs = self._one_logarithm(terms)
         if logs is not None:
             return self.total([Terms(bias, logs[0]), logs[1]])
+        if bias != 0.0:
+            squares = self._one_square(terms)
+            if squares is not None:
+                return self.total([Terms(bias, squares[0]), squares[1]])
         return Terms(bias, tuple(sorted(terms, key=lambda term: self._term_order(term[1]))))
 
     def _term_order(self, product: Product) -> tuple[object, ...]:
@@ -185,6 +190,56 @@ class Algebra:
             wave = self.wave(z, math.atan2(b, a)).scaled(math.hypot(a, b))
             whole = self.product([wave, Terms(0.0, ((1.0, factors),))]) if factors else wave
             return rest, whole
+        return None if self.splits_waves else self._beat(terms)
+
+    def _beat(
+        self, terms: list[tuple[float, Product]]
+    ) -> tuple[tuple[tuple[float, Product], ...], Terms] | None:
+        """A sum of two waves of one height as a product of simpler ones.
+
+        cos(x + y) + cos(x - y) = 2 cos(x)·cos(y).
+        """
+        waves = [
+            (n, c, p[0][0])
+            for n, (c, p) in enumerate(terms)
+            if len(p) == 1 and p[0][1] == 1.0 and self.bases[p[0][0]].unit in (COS, SIN)
+        ]
+        for (n, c, one), (m, d, other) in combinations(waves, 2):
+            if _key(abs(c)) != _key(abs(d)):
+                continue
+            u, phase = self._phase(self.bases[one])
+            v, shift = self._phase(self.bases[other])
+            shift += math.pi if c * d < 0.0 else 0.0
+            mean = self.total([u.scaled(0.5), v.scaled(0.5)])
+            half = self.total([u.scaled(0.5), v.scaled(-0.5)])
+            if max(len(mean.terms), len(half.terms)) >= max(len(u.terms), len(v.terms)):
+                continue
+            waves_of = [
+                self.wave(mean, 0.5 * (phase + shift)),
+                self.wave(half, 0.5 * (phase - shift)),
+            ]
+            rest = tuple(term for k, term in enumerate(terms) if k not in (n, m))
+            return rest, self.product(waves_of).scaled(2.0 * c)
+        return None
+
+    def _one_square(
+        self, terms: Sequence[tuple[float, Product]]
+    ) -> tuple[tuple[tuple[float, Product], ...], Terms] | None:
+        """a·x² + b·x as a·(x + c)², unless its vertex is far from the points."""
+        linear = {p[0][0]: n for n, (_, p) in enumerate(terms) if len(p) == 1 and p[0][1] == 1.0}
+        for m, (a, q) in enumerate(terms):
+            if len(q) != 1 or q[0][1] != 2.0 or q[0][0] not in linear:
+                continue
+            n = linear[q[0][0]]
+            b, p = terms[n]
+            shift = 0.5 * b / a
+            values = self.bases[q[0][0]].values
+            low, high = float(np.min(values)), float(np.max(values))
+            if not low - (high - low) < -shift < high + (high - low):
+                continue
+            rest = tuple(term for k, term in enumerate(terms) if k not in (n, m))
+            square = self.power(Terms(shift, ((1.0, p),)), 2.0).scaled(a)
+            return rest, self.total([square, Terms(-a * shift**2)])
         return None
 
     def _one_logarithm(
@@ -227,11 +282,13 @@ class Algebra:
             raise NotRegularError
         if coefficient == 0.0:
             return Terms(0.0)
-        if inside:
-            exponent = self.total(inside)
-            if not exponent.is_constant:
-                b = self._number(EXP, (exponent,))
-                exponents[b] = exponents.get(b, 0.0) + 1.0
+        if len(inside) == 1:
+            b = self._number(EXP, (inside[0],))
+            exponents[b] = 1.0
+        elif inside:
+            whole = self.exponential(self.total(inside))
+            rest = self._term(coefficient, list(exponents.items()))
+            return self.product([rest, whole])
         factors = [(b, e) for b, e in ((b, _simple(e)) for b, e in exponents.items()) if e != 0.0]
         pair = self._two_waves(factors) if self.splits_waves else None
         if pair is None:
@@ -367,11 +424,16 @@ class Algebra:
                 powers.append(self.power(base.args[0], c))
             else:
                 rest.append((c, p))
-        if abs(z.bias) > 300.0:
+        inside = Terms(z.bias, tuple(rest))
+        # The constant that a square brings is a factor here.
+        square = self._one_square(rest)
+        if square is not None:
+            inside = self.total([Terms(z.bias, square[0]), square[1]])
+        if abs(inside.bias) > 300.0:
             raise NotRegularError
-        parts = [Terms(math.exp(z.bias)), *powers]
-        if rest:
-            b = self._number(EXP, (Terms(0.0, tuple(rest)),))
+        parts = [Terms(math.exp(inside.bias)), *powers]
+        if inside.terms:
+            b = self._number(EXP, (Terms(0.0, inside.terms),))
             parts.append(Terms(0.0, ((1.0, ((b, 1.0),)),)))
         return self.product(parts)
 

@@ -3,8 +3,8 @@
 An exponent of 0.995 ± 0.004 is 1, a phase of 1.5703 ± 0.0011 is a quarter turn, a frequency of
 3.1418 ± 0.0004 is π. That a constant lies so close to one of few numbers is hardly chance if its
 error is small beside their distance: the evidence for the simple one is
-ln(distance / (2.5 s)) - d²/(2 s²) nats, d being the difference and s the standard error. All that are
-set are set together, the others are fitted beside them, and the likelihoods of the two fits are
+ln(distance / (2.5 s)) - d²/(2 s²) nats, d being the difference and s the standard error. All that
+are set are set together, the others are fitted beside them, and the likelihoods of the two fits are
 compared; while they differ by more than chance, the worst one is taken back.
 
 Which constants are set is not stored: no fit ends at 1/3 or 2π to the last bit.

@@ -79,8 +79,9 @@ def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]
         try:
             with np.errstate(all="ignore"):
                 outputs = algebra.read(expression)
-                for factored, grouped in combinations((False, True), (False, True)):
-                    writer = _Writer(algebra, factored, grouped)
+                for flags in combinations((False, True), repeat=3):
+                    factored, grouped, real = flags
+                    writer = _Writer(algebra, factored, grouped, real)
                     yield factored, writer.builder.expression(*(writer.sum(z) for z in outputs))
         except (NotRegularError, OverflowError):
             continue
@@ -110,12 +111,15 @@ class _Writer:
         Take common factors out of sums: a·x + x·y = x·(a + y).
     grouped : bool
         Put factors of equal exponents under one power: a²·b² = (a·b)².
+    real : bool
+        Write x·√x as x^1.5.
     """
 
-    def __init__(self, algebra: Algebra, factored: bool, grouped: bool) -> None:
+    def __init__(self, algebra: Algebra, factored: bool, grouped: bool, real: bool) -> None:
         self.algebra = algebra
         self.factored = factored
         self.grouped = grouped
+        self.real = real
         self.builder = Builder(algebra.names)
         self._bases: dict[int, Sum] = {}
 
@@ -135,7 +139,11 @@ class _Writer:
         for b, e in product:
             if self.algebra.bases[b].unit is EXP:
                 rest.append(self.sum(self.algebra.bases[b].args[0]).scaled(e))
-            elif 2.0 * e != int(2.0 * e) or abs(e) > LARGEST_POWER:
+            elif (
+                2.0 * e != int(2.0 * e)
+                or abs(e) > LARGEST_POWER
+                or (self.real and e != int(e) and abs(e) > 1.0)
+            ):
                 logarithms.append(self.builder.apply(LOG, self.base(b)).scaled(e))
             else:
                 n = int(e)
