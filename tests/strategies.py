@@ -12,7 +12,7 @@ from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import Expression, Sum
 from ieql.units import UNITS
 
-__all__ = ["CONSTANTS", "boxes", "expressions"]
+__all__ = ["CONSTANTS", "boxes", "endless", "expressions"]
 
 CONSTANTS = st.one_of(
     st.integers(-3, 3).map(float),
@@ -54,6 +54,15 @@ def expressions(
     expression = builder.expression(*outputs)
     assume(np.all(np.isfinite(expression.constants())))
     return expression
+
+
+def endless() -> Expression:
+    """A small graph with an endless text: every product writes what it is made of twice."""
+    builder = Builder(("x1",))
+    s = builder.input(0)
+    for _ in range(24):
+        s = builder.apply(UNITS["mul"], s.plus(Sum(1.0)), s.plus(Sum(2.0)))
+    return builder.expression(s)
 
 
 def boxes(n_inputs: int = 3) -> st.SearchStrategy[list[list[float]]]:

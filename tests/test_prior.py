@@ -138,7 +138,7 @@ def test_costs_change_single_entries_of_the_preset() -> None:
     prior = Prior.of({"preset": "motor", "costs": {"cos": 20, "sin": 3}})
     assert prior.cost("cos") == 20
     assert prior.cost("div") == 5
-    assert prior.cost("sin") == 3  # a cost for a unit that is not used does no harm
+    assert prior.cost("sin") == 20  # where only cosines may be used, a sine is one
 
 
 def test_a_missing_cost_is_the_units_own() -> None:

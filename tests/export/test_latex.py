@@ -14,7 +14,7 @@ from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError
 from ieql.export.latex import latex, latex_name
 from ieql.units import UNITS, Unit
-from strategies import expressions
+from strategies import endless, expressions
 
 
 def written(text, names=("x1", "x2", "I_D"), **options):
@@ -71,7 +71,7 @@ def test_names(name, expected):
         ("I_D**2", "I_{D}^{2}"),
         ("(x1 + 1)**2", r"\left(x_{1} + 1\right)^{2}"),
         ("(-x1)**2", r"\left(-x_{1}\right)^{2}"),
-        ("(x1**2)**2", r"\left(x_{1}^{2}\right)^{2}"),
+        ("(x1**2)**2", r"x_{1}^{4}"),
         ("(x1*x2)**2", r"\left(x_{1} \, x_{2}\right)^{2}"),
         ("cos(x1)**2", r"\cos^{2}\left(x_{1}\right)"),
         ("exp(x1)**2", r"\left(\exp\left(x_{1}\right)\right)^{2}"),
@@ -103,7 +103,7 @@ def test_rounded_on_request():
 
 def test_the_papers_electric_machine_formula():
     text = "0.0082685*I_D**2 + 0.0082685*I_Q**2"
-    expected = r"P_{\mathrm{loss}} = 0.00827 \, I_{D}^{2} + 0.00827 \, I_{Q}^{2}"
+    expected = r"P_{\mathrm{loss}} = 0.00827 \, \left(I_{D}^{2} + I_{Q}^{2}\right)"
     assert written(text, ["I_D", "I_Q"], precision=3, target="P_loss") == expected
 
 
@@ -146,9 +146,8 @@ def test_braces_and_brackets_are_balanced_and_no_coefficient_is_one(expression, 
 
 
 def test_a_text_that_no_one_reads_is_refused():
-    expression = Expression.parse("(" * 12 + "x1 + 1" + ")**63" * 12, ["x1"])
     with pytest.raises(IeqlError, match=r"^The equation is longer than 1000000 characters\.$"):
-        latex(expression)
+        latex(endless())
 
 
 # --- parts with a name ---------------------------------------------------------------------------

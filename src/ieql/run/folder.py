@@ -19,6 +19,7 @@ import shlex
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -368,7 +369,11 @@ def _drop_unfinished_line(file: Any) -> None:
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(_plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
+    write = partial(json.dumps, indent=indent, allow_nan=False, ensure_ascii=False)
+    try:
+        return write(value)
+    except (TypeError, ValueError):  # rarely: walking through it takes ten times as long
+        return write(_plain(value))
 
 
 def _plain(value: Any) -> Any:
