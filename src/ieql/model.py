@@ -32,6 +32,7 @@ from ieql.doubts import (
     outlier_sentence,
 )
 from ieql.equations.expression import Expression
+from ieql.equations.prediction_band import checked_level
 from ieql.errors import DisagreementWarning, FewRowsWarning, IeqlError, OutlierWarning
 from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
@@ -280,6 +281,43 @@ class FittedModel:
         """Values of the selected equations, or of row `index`; NaN where one is undefined."""
         columns = [e.evaluate(table)[:, 0] for e in self.expressions(index, precise)]
         return columns[0] if self.one_output else np.column_stack(columns)
+
+    def predict_interval(
+        self,
+        table: Array,
+        level: float = 0.9,
+        index: int | None = None,
+        precise: bool = False,
+    ) -> Array:
+        """Between which values new rows lie, of which a share `level` does.
+
+        Returns
+        -------
+        array (rows, 2) or, with several outputs, (rows, 2, outputs)
+            Lower and upper ends; NaN where an equation is undefined, infinite where there were no
+            more rows than constants.
+        """
+        level = checked_level(level)
+        ends = []
+        for k, row in enumerate(self.rows_of(index)):
+            candidate = self.candidate(row, k)
+            if candidate.band is None:
+                raise IeqlError(self._why_no_interval())
+            value = candidate.equation(precise).evaluate(table)[:, 0]
+            half = candidate.band.half_width(candidate.equation(True), table, value, level)
+            ends.append(np.column_stack([value - half, value + half]))
+        return ends[0] if self.one_output else np.stack(ends, axis=2)
+
+    def _why_no_interval(self) -> str:
+        if not self.finished:
+            return (
+                "There are no intervals yet: the run was cut short or is still running; "
+                "`ieql resume` finishes it."
+            )
+        return (
+            "There are no intervals: the model was written by a version of ieql that did not keep "
+            "what they need; fit again."
+        )
 
     def outside(self, table: Array) -> NDArray[np.bool_]:
         """Which cells of a table lie outside the domain.

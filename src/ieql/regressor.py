@@ -541,12 +541,52 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fitted_")
+        return self.fitted_.predict(self._table(X), index, precise)
+
+    def _table(self, X: Any) -> Array:
+        """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
         X = self._without_others(X)
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         self._warn_of_rows_outside(table)
-        return self.fitted_.predict(table, index, precise)
+        return table
+
+    def predict_interval(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        level: float = 0.9,
+        index: int | None = None,
+        *,
+        precise: bool = False,
+    ) -> Array:
+        """Between which values new measurements lie, of which a share `level` does.
+
+        The interval holds the noise of a measurement and the uncertainty of the constants, so it
+        is wider outside the data; and wider where the rows show that noise is larger there. How
+        wide it must be comes from the rows of the fit, each predicted by the others, not from a
+        normal distribution. That the equation might be another one is not part of it, and neither
+        are outliers that were left out of the fit. A loaded model gives the same answer.
+
+        Parameters
+        ----------
+        X : DataFrame or array (rows, inputs)
+            As in `predict`, with the same warning outside the domain.
+        level : float, default 0.9
+            The share of new measurements that lie between the two ends, between 0 and 1.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        precise : bool, default False
+            Use the constants with all their fitted digits.
+
+        Returns
+        -------
+        array (rows, 2) or, with several outputs, (rows, 2, outputs)
+            Lower and upper ends. NaN where the equation is undefined; infinite if there were no
+            more rows than constants.
+        """
+        check_is_fitted(self, "fitted_")
+        return self.fitted_.predict_interval(self._table(X), level, index, precise)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.
@@ -583,7 +623,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             "checked there and its values may be wrong: leave these rows out, or fit again with a "
             "domain that holds them.",
             OutsideDomainWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def export(

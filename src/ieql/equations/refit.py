@@ -29,6 +29,7 @@ from ieql.equations.precision import (
     standard_errors,
     tied,
 )
+from ieql.equations.prediction_band import PredictionBand
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -86,6 +87,8 @@ class FinishedEquation:
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
     slow_waves: int = 0
     """Waves of which the rows see less than half a turn (`ieql.equations.slow_waves`)."""
+    band: PredictionBand | None = None
+    """How far new rows may lie from it."""
 
 
 def finish(
@@ -139,7 +142,8 @@ def finish(
             errors = standard_errors(e, part)
             slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
             all_digits = precise if same else e
-            return FinishedEquation(e, *errors, all_digits, proof.proved, far, slow)
+            band = PredictionBand.of(all_digits, train, e, domain)
+            return FinishedEquation(e, *errors, all_digits, proof.proved, far, slow, band)
     return None
 
 
