@@ -12,7 +12,8 @@ from scipy.special import stdtrit
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
-from ieql.equations.prediction_band import PredictionBand, checked_level
+from ieql.equations.precision import standard_errors
+from ieql.equations.prediction_band import PredictionBand, checked_level, uneven_errors
 from ieql.equations.refit import refit
 from ieql.errors import IeqlError
 
@@ -243,3 +244,23 @@ def test_constants_that_are_fixed_are_none():
     assert band.n_constants == 0
     assert np.all(band.standard_errors(e, np.ones((3, 1))) == 0.0)
     assert PredictionBand.from_form(band.to_form(), e) == band
+
+
+def test_standard_errors_of_constants_follow_the_noise():
+    """Noise at the ends of a line moves its slope more than the same noise in the middle."""
+    slopes, ordinary, uneven = [], [], []
+    for seed in range(200):
+        rows = sample(100, seed, noise=lambda x: 0.1 + (x - 3) ** 2)
+        e, band = fitted(rows)
+        assert band.noise.trends
+        slopes.append(e.constants()[1])
+        ordinary.append(standard_errors(e, rows)[0][1])
+        uneven.append(uneven_errors(e, rows, band.noise)[1])
+    assert np.mean(uneven) == pytest.approx(np.std(slopes), rel=0.1)
+    assert np.mean(ordinary) < 0.8 * np.std(slopes)
+
+
+def test_with_even_noise_they_are_the_ordinary_ones():
+    rows = sample(100)
+    e, band = fitted(rows)
+    assert uneven_errors(e, rows, band.noise) == pytest.approx(standard_errors(e, rows)[0])

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.noise import Noise
-from ieql.equations.precision import triangular
+from ieql.equations.precision import Information, triangular
 from ieql.equations.program import Program, free_constants
 from ieql.errors import IeqlError, shown
 
-__all__ = ["PredictionBand", "checked_level"]
+__all__ = ["PredictionBand", "checked_level", "uneven_errors"]
 
 Array = NDArray[np.float64]
 ROWS = 5_000
@@ -251,6 +251,26 @@ class PredictionBand:
         factor = np.eye(p)[np.triu_indices(p)] if _is_whole(p) else np.ones(p)
         scores = (0.0,) * len(_kept_ranks(n))
         return cls(Noise(math.inf), tuple(factor.tolist()), p, n - p, n, scores)
+
+
+def uneven_errors(expression: Expression, rows: Sample, noise: Noise) -> tuple[float, ...] | None:
+    """Standard error of each constant (zero for fixed ones) where rows have different noise.
+
+    (JᵀJ)⁻¹ Jᵀ S² J (JᵀJ)⁻¹ in the place of σ² (JᵀJ)⁻¹, S being the size of the noise; None where a
+    derivative is not finite.
+    """
+    known = Information.of(expression, rows)
+    if known is None:
+        return None
+    value, J = Program.of(expression).jacobian(rows.XT, free=known.free)
+    inputs = dict(zip(expression.names, rows.XT, strict=True))
+    inverse = _solved(known.factor, np.eye(len(known.free))) / known.size[:, None]
+    own = inverse @ (inverse.T @ J)  # what each row moves the constants by
+    weight = rows.weight / rows.weight.sum()
+    variance = (own * noise.size(value, inputs)) ** 2 @ weight / rows.n_rows
+    result = np.zeros(len(expression.constants()))
+    result[known.free] = np.sqrt(variance)
+    return tuple(result.tolist())
 
 
 def checked_level(level: Any) -> float:

@@ -29,7 +29,7 @@ from ieql.equations.precision import (
     standard_errors,
     tied,
 )
-from ieql.equations.prediction_band import PredictionBand
+from ieql.equations.prediction_band import PredictionBand, uneven_errors
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -139,11 +139,13 @@ def finish(
             # Who asks for all digits is to be as safe as who does not.
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
-            errors = standard_errors(e, part)
+            errors, mse = standard_errors(e, part)
             slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
             all_digits = precise if same else e
             band = PredictionBand.of(all_digits, train, e, domain)
-            return FinishedEquation(e, *errors, all_digits, proof.proved, far, slow, band)
+            if band is not None and band.noise.trends:
+                errors = uneven_errors(e, part, band.noise) or errors
+            return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, slow, band)
     return None
 
 
