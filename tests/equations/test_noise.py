@@ -75,15 +75,26 @@ def test_a_row_that_counts_twice_is_two_rows():
 
 
 def test_beyond_the_rows_it_stays_as_it_is_at_their_end():
-    noise = Noise(2.0, (Trend("x", False, 0.0, 1.0, (0.7,)),))
+    noise = Noise(2.0, (Trend("x", None, 0.0, 1.0, (0.7,)),))
     x = np.array([-5.0, 0.0, 1.0, 80.0])
     size = noise.size(np.zeros(4), {"x": x})
     assert size == pytest.approx(2.0 * np.exp([-0.7, -0.7, 0.7, 0.7]))
 
 
-def test_a_logarithm_of_what_is_not_positive_is_the_lowest_there_was():
-    trend = Trend(None, True, 0.0, 2.0, (1.0,))
-    assert trend.exponent(np.array([-3.0, 0.0])).tolist() == [-1.0, -1.0]
+def test_noise_in_proportion_to_a_value_that_passes_zero_is_found_and_measured():
+    rng = np.random.default_rng(1)
+    value = rng.uniform(-2, 3, 400)
+    residual = np.abs(value) * rng.normal(size=400)
+    found, _ = Noise.trends_of(residual, value, {"x": rng.uniform(size=400)}, np.ones(400))
+    (trend,) = found.trends
+    assert trend.variable is None
+    shape = found.shape(np.array([-1.5, -0.75, 1.5, 3.0]), {})
+    assert shape / shape[0] == pytest.approx([1.0, 0.5, 1.0, 2.0], rel=0.25)
+
+
+def test_a_logarithm_of_zero_is_the_lowest_there_was():
+    trend = Trend(None, 0.0, 0.0, 2.0, (1.0,))
+    assert trend.exponent(np.array([0.0, 1.0])).tolist() == [-1.0, -1.0]
 
 
 @settings(max_examples=30, deadline=None)
@@ -91,7 +102,7 @@ def test_a_logarithm_of_what_is_not_positive_is_the_lowest_there_was():
     st.lists(
         st.tuples(
             st.sampled_from([None, "x", "z"]),
-            st.booleans(),
+            st.none() | st.floats(0, 3),
             st.floats(-5, 5),
             st.floats(0.1, 5),
             st.lists(st.floats(-9, 9), min_size=1, max_size=2),
@@ -101,7 +112,7 @@ def test_a_logarithm_of_what_is_not_positive_is_the_lowest_there_was():
     st.floats(0, 1e6),
 )
 def test_it_is_read_back_and_bounded(parts, sigma):
-    trends = tuple(Trend(v, log, a, a + w, tuple(c)) for v, log, a, w, c in parts)
+    trends = tuple(Trend(v, plus, a, a + w, tuple(c)) for v, plus, a, w, c in parts)
     noise = Noise(sigma, trends)
     assert Noise.from_form(json.loads(json.dumps(noise.to_form())), ["x", "z"]) == noise
     inputs, value, _ = rows(10)
@@ -113,10 +124,11 @@ def test_it_is_read_back_and_bounded(parts, sigma):
     "form",
     [
         {"sigma": -1.0, "trends": []},
-        {"sigma": 1.0, "trends": [["q", False, 0.0, 1.0, [1.0]]]},
-        {"sigma": 1.0, "trends": [["x", False, 1.0, 1.0, [1.0]]]},
-        {"sigma": 1.0, "trends": [["x", False, 0.0, 1.0, []]]},
-        {"sigma": 1.0, "trends": [["x", False, 0.0, 1.0, [1.0]]] * 3},
+        {"sigma": 1.0, "trends": [["q", None, 0.0, 1.0, [1.0]]]},
+        {"sigma": 1.0, "trends": [["x", None, 1.0, 1.0, [1.0]]]},
+        {"sigma": 1.0, "trends": [["x", float("nan"), 0.0, 1.0, [1.0]]]},
+        {"sigma": 1.0, "trends": [["x", None, 0.0, 1.0, []]]},
+        {"sigma": 1.0, "trends": [["x", None, 0.0, 1.0, [1.0]]] * 3},
     ],
 )
 def test_what_is_no_noise_is_refused(form):

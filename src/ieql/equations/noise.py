@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -21,8 +21,10 @@ from ieql.errors import IeqlError
 __all__ = ["Noise", "Trend"]
 
 Array = NDArray[np.float64]
-DECADES = 4.0
-"""A positive variable whose values differ by more than this factor may act by its logarithm."""
+RATIO = 4.0
+"""A variable whose sizes differ by more than this factor may act by their logarithm."""
+NEXT_TO_ZERO = 0.05
+"""Part of its largest size that is added to a variable that passes zero, before the logarithm."""
 DEGREES = (1, 2)
 """Degrees of a trend's polynomial: noise that grows, and noise that is least in the middle."""
 MOST_TRENDS = 2
@@ -45,8 +47,8 @@ class Trend:
     ----------
     variable : str or None
         An input, or None for the value of the equation.
-    is_log : bool
-        Whether its logarithm counts.
+    offset : float or None
+        If the logarithm of its size counts, what is added to the size; None if its value counts.
     low, high : float
         Range of the rows, of the logarithm if that counts; beyond it the noise stays the same.
     coefficients : tuple of float
@@ -54,14 +56,14 @@ class Trend:
     """
 
     variable: str | None
-    is_log: bool
+    offset: float | None
     low: float
     high: float
     coefficients: tuple[float, ...]
 
     def exponent(self, values: Array) -> Array:
         """Logarithm of the noise's size, up to a constant, given the variable's values."""
-        powers = _powers(_scaled(values, self.is_log, self.low, self.high), len(self.coefficients))
+        powers = _powers(_scaled(values, self.offset, self.low, self.high), len(self.coefficients))
         result: Array = np.array(self.coefficients) @ powers
         return result
 
@@ -99,7 +101,7 @@ class Noise:
         return {
             "sigma": self.sigma if math.isfinite(self.sigma) else None,
             "trends": [
-                [t.variable, t.is_log, t.low, t.high, list(t.coefficients)] for t in self.trends
+                [t.variable, t.offset, t.low, t.high, list(t.coefficients)] for t in self.trends
             ],
         }
 
@@ -108,16 +110,19 @@ class Noise:
         """The inverse of `to_form`, for an equation of these inputs."""
         sigma = form["sigma"]
         trends = []
-        for variable, is_log, low, high, coefficients in form["trends"]:
+        for variable, offset, low, high, coefficients in form["trends"]:
             if variable is not None and variable not in names:
                 raise IeqlError("the noise of an equation depends on something that is no input.")
             trend = Trend(
-                variable, bool(is_log), float(low), float(high), tuple(map(float, coefficients))
+                variable,
+                None if offset is None else float(offset),
+                float(low),
+                float(high),
+                tuple(map(float, coefficients)),
             )
-            numbers = (trend.low, trend.high, *trend.coefficients)
-            if not all(map(math.isfinite, numbers)) or not trend.low < trend.high:
-                raise IeqlError("the noise of an equation is not a function.")
-            if not 0 < len(coefficients) <= max(DEGREES):
+            numbers = (trend.offset or 0.0, trend.low, trend.high, *trend.coefficients)
+            is_function = all(map(math.isfinite, numbers)) and trend.low < trend.high
+            if not is_function or not 0 < len(coefficients) <= max(DEGREES):
                 raise IeqlError("the noise of an equation is not a function.")
             trends.append(trend)
         if len(trends) > MOST_TRENDS:
@@ -182,7 +187,7 @@ class Noise:
         say = own / (1.0 - np.minimum(own, 0.9)) * (relative - 1.0)
         places = np.cumsum([1, *(len(t.coefficients) for t in found)])
         trends = tuple(
-            Trend(t.variable, t.is_log, t.low, t.high, tuple(beta[a:b].tolist()))
+            replace(t, coefficients=tuple(beta[a:b].tolist()))
             for t, a, b in zip(found, places, places[1:], strict=False)
         )
         return cls(1.0, trends), np.clip(say, -1.0, 1.0)
@@ -191,10 +196,9 @@ class Noise:
 # --- a trend -------------------------------------------------------------------------------------
 
 
-def _scaled(values: Array, is_log: bool, low: float, high: float) -> Array:
-    if is_log:
-        with np.errstate(all="ignore"):
-            values = np.log(np.maximum(values, 1e-300))
+def _scaled(values: Array, offset: float | None, low: float, high: float) -> Array:
+    if offset is not None:
+        values = np.log(np.maximum(np.abs(values) + offset, 1e-300))
     return np.asarray(np.clip((values - low) / (high - low), 0.0, 1.0) * 2.0 - 1.0)
 
 
@@ -205,7 +209,7 @@ def _powers(scaled: Array, degree: int) -> Array:
 def _design(trends: Sequence[Trend], variables: Mapping[str | None, Array]) -> Array:
     """The columns of all trends, a constant first."""
     parts = [
-        _powers(_scaled(variables[t.variable], t.is_log, t.low, t.high), len(t.coefficients))
+        _powers(_scaled(variables[t.variable], t.offset, t.low, t.high), len(t.coefficients))
         for t in trends
     ]
     return np.concatenate([np.ones((1, parts[0].shape[1])), *parts])
@@ -240,16 +244,16 @@ def _telling_trend(
 def _possible(name: str | None, values: Array) -> Iterator[Trend]:
     """All trends that a variable may bring, their coefficients still unknown."""
     low, high = float(values.min()), float(values.max())
-    if not -1e150 < low < high < 1e150:
+    if not (-1e150 < low < high < 1e150 and high - low > 1e-9 * max(abs(low), abs(high))):
         return
-    for degree, is_log in product(DEGREES, (False, True)):
-        a, b = low, high
-        if is_log:
-            if not (low > 0.0 and high > DECADES * low):
-                continue
-            a, b = math.log(low), math.log(high)
-        if b - a > 1e-9 * max(abs(a), abs(b)):
-            yield Trend(name, is_log, a, b, (0.0,) * degree)
+    ranges: list[tuple[float | None, float, float]] = [(None, low, high)]
+    size = np.abs(values)
+    least, largest = float(size.min()), float(size.max())
+    offset = 0.0 if low > 0.0 or high < 0.0 else NEXT_TO_ZERO * largest
+    if largest + offset > RATIO * (least + offset):
+        ranges.append((offset, math.log(least + offset), math.log(largest + offset)))
+    for (added, a, b), degree in product(ranges, DEGREES):
+        yield Trend(name, added, a, b, (0.0,) * degree)
 
 
 def _with_trend_of(
