@@ -467,6 +467,31 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         check_is_fitted(self, "fitted_")
         return self.fitted_.candidate(index, output).equation(precise)
 
+    def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
+        """The constants of the selected equation with their standard errors.
+
+        There is one row for each number that is written in the equation: not for factors of 1 or
+        the exponent of a square. The errors come from the scatter of the rows about the equation,
+        given its structure; where the rows show that noise is larger in some places than in others,
+        they mind it.
+
+        Parameters
+        ----------
+        index : int, optional
+            Of another equation: a row of `equations_`, as in `predict`.
+        precise : bool, default False
+            With all fitted digits, not only those that are shown.
+
+        Returns
+        -------
+        DataFrame
+            ``value``; ``standard_error`` (NaN if it is not known); ``of``, what the constant
+            multiplies or where it stands, as in "factor of exp(-0.5*t)", "offset", "factor of t
+            inside exp" or "exponent of Re"; and ``unit``, its physical unit, which is empty as
+            long as the inputs have none. With several outputs the column ``output`` comes first.
+        """
+        return self._fitted().constants(index, precise)
+
     def alternatives(self, index: int | None = None, output: int | None = None) -> pd.DataFrame:
         """What else it could be: structures that the rows cannot tell from the selected equation.
 
@@ -541,9 +566,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fitted_")
-        return self.fitted_.predict(self._table(X), index, precise)
+        return self.fitted_.predict(self._rows_to_predict(X), index, precise)
 
-    def _table(self, X: Any) -> Array:
+    def _rows_to_predict(self, X: Any) -> Array:
         """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
         X = self._without_others(X)
         check_table(X, "X", min_rows=0)
@@ -586,7 +611,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             more rows than constants.
         """
         check_is_fitted(self, "fitted_")
-        return self.fitted_.predict_interval(self._table(X), level, index, precise)
+        return self.fitted_.predict_interval(self._rows_to_predict(X), level, index, precise)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.

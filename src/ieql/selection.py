@@ -118,6 +118,23 @@ class Candidate:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
         return self.precise if precise and self.precise is not None else self.expression
 
+    def errors_of(self, equation: Expression) -> tuple[float, ...] | None:
+        """Standard errors of the constants of the equation, as it is shown or with all digits.
+
+        None if they are not known. NaN for one that is shown as exactly 1 and has further digits.
+        """
+        errors = self.standard_errors
+        if errors is None or equation == self.expression:
+            return errors
+        if equation.skeleton != self.expression.skeleton:
+            return None
+        from ieql.equations.program import free_constants
+
+        free = set(free_constants(equation).tolist())
+        return tuple(
+            math.nan if error == 0.0 and at in free else error for at, error in enumerate(errors)
+        )
+
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers; a number that is not finite becomes None."""
         return {
