@@ -4,10 +4,15 @@
 from a perturbed start, all the way to the equation as it is shown: how often does a constant ±
 1.96 standard errors hold the true one? ``errors``: fits to tables of 40, 100 and 1,000 rows of
 random equations, and of pure noise: the error on fresh rows over the validation error that was
-reported, for the selected equation and for the one with the least validation error.
+reported, for the selected equation and for the one with the least validation error. ``intervals``:
+random equations with plain and with heteroscedastic noise, on 100 and on 30 rows: how often does
+the interval of a level hold a fresh row? Their structures are known, and only the constants are
+fitted, all the way to the equation as it is shown; with ``--search`` the structures are searched.
 
     python benchmarks/honesty.py coverage --draws 300
     python benchmarks/honesty.py errors --problems 20 --trainings 24 --out errors.json
+    python benchmarks/honesty.py intervals --problems 200
+    python benchmarks/honesty.py intervals --search --problems 50 --time 20 --out intervals.json
 """
 
 from __future__ import annotations
@@ -143,12 +148,168 @@ def _ratios(equation, rows, noise, seed, trainings, seconds):
     return [fresh[0] / reported[chosen], fresh[1] / reported[best], chosen == 0]
 
 
+GROUPS = {
+    "plain, 100 rows": (100, False),
+    "heteroscedastic, 100 rows": (100, True),
+    "plain, 30 rows": (30, False),
+    "heteroscedastic, 30 rows": (30, True),
+}
+"""Number of rows, and whether the noise depends on where a row lies."""
+FRESH = 2000
+ROWS_PER_CONSTANT = 4
+"""A structure with more constants is none for so few rows."""
+
+
+def intervals(
+    n_problems: int, level: float, noise: float, search: tuple[int, float] | None, out: Path | None
+) -> None:
+    """Print how often intervals hold fresh rows, per group; a file keeps each fit."""
+    done = json.loads(out.read_text()) if out is not None and out.exists() else {}
+    how = f"searches of {search[1]:g} s" if search else "known structures"
+    print(f"intervals of {level:g}: {n_problems} problems, {how}, noise {noise:g}; {machine()}")
+    for group, (rows, uneven) in GROUPS.items():
+        found = []
+        for k, (name, truth, ranges) in enumerate(_truths(rows)):
+            if len(found) == n_problems:
+                break
+            key = f"{name}/{group}/{level}/{noise}/{search}"
+            if key not in done:
+                seed = np.random.default_rng([11, k, rows, uneven])
+                problem = _drawn(truth, ranges, rows, uneven, noise, seed)
+                done[key] = _held(truth, problem, rows, level, k, search)
+                if out is not None:
+                    out.write_text(json.dumps(done, indent=1))
+            if done[key] is not None:
+                found.append([np.nan if x is None else x for x in done[key]])
+        table = np.array(found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a column without any number
+            inside, quiet, noisy, outside, constants, _ = np.nanmean(table, axis=0)
+            width = np.nanmedian(table[:, 5])
+            spread = table[:, 0].std()
+        print(
+            f"  {group}: inside the data {inside:.3f} (± {spread:.3f} over the problems; quieter "
+            f"half {quiet:.3f}, noisier half {noisy:.3f}), 30 % outside {outside:.3f}, constants "
+            f"± 1.96 standard errors {constants:.3f}; width over that of the noise alone, median "
+            f"{width:.2f}",
+            flush=True,
+        )
+
+
+def _truths(rows):
+    """Random equations with constants that are not round, few enough for the rows."""
+    for equation in equations(9, n_relevant=None):
+        truth = gauge(Expression.parse(equation.formula, list(equation.ranges)))
+        free = free_constants(truth)
+        if len(free) * ROWS_PER_CONSTANT <= rows:
+            rng = np.random.default_rng([3, *map(ord, equation.name)])
+            low, high = np.array(list(equation.ranges.values()), dtype=float).T
+            theta = truth.constants()
+            theta[free] *= rng.uniform(0.75, 1.3, len(free))
+            truth = truth.with_constants(theta)
+            if np.all(np.isfinite(truth.evaluate(rng.uniform(low, high, (FRESH, len(low)))))):
+                yield equation.name, truth, equation.ranges
+
+
+def _drawn(truth, ranges, rows, uneven, noise, rng):
+    """Inputs, targets and noise levels: those to fit, as many as asked for, and fresh ones.
+
+    The last rows lie outside the data, by up to 30 % of the range on either side.
+    """
+    low, high = np.array(list(ranges.values()), dtype=float).T
+    X = rng.uniform(low, high, (rows + 2 * FRESH, len(low)))
+    side = rng.choice([-1.0, 1.0], (FRESH, len(low)))
+    beyond = np.where(side > 0, high, low) + side * rng.uniform(0, 0.3, side.shape) * (high - low)
+    one = rng.integers(len(low), size=FRESH)
+    X[rows + FRESH :] = np.where(np.arange(len(low)) == one[:, None], beyond, X[rows + FRESH :])
+    exact = truth.evaluate(X)[:, 0]
+    spread = np.nanstd(exact[:rows])
+    size = np.full(len(X), noise * spread)
+    if uneven:
+        # In proportion to the value, to an input, or growing exponentially with one.
+        x = (X[:, rng.integers(len(low))] - low.min()) / (high.max() - low.min())
+        law = rng.integers(3)
+        relative = [np.abs(exact) / spread, 0.1 + np.abs(x), np.exp(2.0 * x)][law]
+        size = size * relative / np.sqrt(np.mean(relative[:rows] ** 2))
+    return X, exact + size * rng.normal(size=len(X)), size
+
+
+def _held(truth, problem, rows, level, seed, search):
+    """Shares of rows and constants that lie where they are said to; None if there is no fit."""
+    X, y, size = problem
+    found = (_searched if search else _refitted)(truth, X[:rows], y[:rows], seed, search)
+    if found is None:
+        return None
+    ends, constants = found
+    low, high = ends(X[rows:], level).T
+    inside = (low <= y[rows:]) & (y[rows:] <= high)
+    fresh, beyond = np.arange(len(inside)) < FRESH, np.isfinite(low) & np.isfinite(y[rows:])
+    noisy = size[rows:] > np.median(size[rows : rows + FRESH])
+    shares = [inside[fresh & part].mean() for part in (True, ~noisy, noisy) if np.any(fresh & part)]
+    shares = [shares[0], *(shares[1:] if len(shares) == 3 else [np.nan] * 2)]
+    shares += [inside[~fresh & beyond].mean(), np.nan if constants is None else constants]
+    known = 2 * _normal_quantile(level) * size[rows : rows + FRESH].mean()
+    shares += [np.mean(high[:FRESH] - low[:FRESH]) / known]
+    return [float(x) if np.isfinite(x) else None for x in shares]
+
+
+def _normal_quantile(level):
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + 0.5 * level))
+
+
+def _refitted(truth, X, y, seed, _):
+    """Interval of the equation whose structure is known, and the share of constants held."""
+    rng = np.random.default_rng([5, seed])
+    d = X.shape[1]
+    points = rng.uniform(X.min(axis=0), X.max(axis=0), (2000, d)).T.copy()
+    free = free_constants(truth)
+    theta = truth.constants()
+    theta[free] *= 1 + 0.02 * rng.normal(size=len(free))
+    one, none = Scaling(np.zeros(1), np.ones(1)), Scaling(np.zeros(d), np.ones(d))
+    sample = Sample(np.ascontiguousarray(X.T), y, np.ones(len(y)))
+    with np.errstate(all="ignore"):
+        found = finish(
+            truth.with_constants(theta), none, one, sample, points, Prior.of({"prohibit": []})
+        )
+    if found is None or found.band is None:
+        return None
+
+    def ends(X, level):
+        value = found.expression.evaluate(X)[:, 0]
+        half = found.band.half_width(found.precise, X, value, level)
+        return np.column_stack([value - half, value + half])
+
+    # Where the rows did not ask for an offset, and it was dropped, the others mean something else.
+    same = np.array_equal(free_constants(found.expression), free)
+    if found.expression.skeleton != truth.skeleton or not same:
+        return ends, None
+    errors = np.array(found.standard_errors)[free]
+    distance = np.abs(found.expression.constants() - truth.constants())[free]
+    return ends, float(np.mean(distance <= 1.96 * errors))
+
+
+def _searched(truth, X, y, seed, search):
+    """Interval of the equation that a search selects."""
+    trainings, seconds = search
+    model = IEQLRegressor(max_trainings=trainings, max_time=seconds, n_jobs=1, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    if model.fitted_.candidate().band is None:
+        return None
+    return model.fitted_.predict_interval, None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("coverage", "errors"))
+    parser.add_argument("what", choices=("coverage", "errors", "intervals"))
     parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--rows", type=int, default=80)
     parser.add_argument("--noise", type=float, default=0.05)
+    parser.add_argument("--level", type=float, default=0.9, help="of intervals")
+    parser.add_argument("--search", action="store_true", help="search structures for intervals")
     parser.add_argument("--problems", type=int, default=20)
     parser.add_argument("--sizes", type=int, nargs="+", default=[40, 100, 1000])
     parser.add_argument("--trainings", type=int, default=24)
@@ -157,6 +318,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.what == "coverage":
         coverage(options.draws, options.rows, options.noise)
+    elif options.what == "intervals":
+        search = (options.trainings, options.time) if options.search else None
+        intervals(options.problems, options.level, options.noise, search, options.out)
     else:
         errors(options.problems, options.sizes, options.trainings, options.time, options.out)
 

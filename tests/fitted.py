@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
+from ieql.equations.prediction_band import PredictionBand
 from ieql.model import FittedModel
 from ieql.options import FitOptions
 from ieql.prior import Prior
@@ -138,7 +140,8 @@ def _candidate(
         outside = float(np.sqrt(np.mean((e.evaluate(extra[0])[:, 0] - extra[1][:, k]) ** 2)))
     constants = e.constants()
     errors = tuple(0.0 if c in (0.0, 1.0) else 0.01 * abs(c) for c in constants)
-    return Candidate(e, e.complexity(prior), e.n_parameters, rmse, rmse, outside, errors)
+    band = PredictionBand.of(e, Sample(np.ascontiguousarray(X.T), y, np.ones(len(y))))
+    return Candidate(e, e.complexity(prior), e.n_parameters, rmse, rmse, outside, errors, band=band)
 
 
 def _longer_by(

@@ -121,7 +121,7 @@ def test_constants_with_all_digits_are_for_those_who_ask(model):
     form = model.fitted_.to_form()
     k = model.selected_[0]
     exact = model.expression().with_constants(model.expression().constants() * (1 + 1e-7))
-    form["fronts"][0][k]["precise"] = exact.to_dict()
+    form["fronts"][0][k] |= {"precise": exact.to_dict(), "band": None}
     copy = read(form)
     X = pd.DataFrame([[1.5, 1.5]], columns=NAMES)
     assert copy.expression(precise=True).text() == exact.text() != copy.expression().text()
@@ -132,7 +132,7 @@ def test_constants_with_all_digits_are_for_those_who_ask(model):
         assert write() != write(precise=True)
     # An equation that was never rounded is its own precise form.
     other = next(i for i in range(len(model.fronts_[0])) if i != k)
-    form["fronts"][0][other]["precise"] = None
+    form["fronts"][0][other] |= {"precise": None, "band": None}
     copy = read(form)
     assert copy.latex(other, precise=True) == copy.latex(other)
 

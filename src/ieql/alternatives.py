@@ -208,7 +208,9 @@ def _rivals(
     noise = _noise(model, front[model.selected[output]])
     order = [*range(len(front)), *_simplest_first(near, known, nats)]
     kept = [i for i in _distinct(order, known, model, noise) if i >= len(front)]
-    return tuple(known[i] for i in sorted(kept, key=lambda i: float(nats[i]))[:MOST_RIVALS])
+    best = sorted(kept, key=lambda i: float(nats[i]))[:MOST_RIVALS]
+    # Nobody predicts with them, so the file need not hold their intervals.
+    return tuple(replace(known[i], band=None) for i in best)
 
 
 def _simplest_first(which: Sequence[int], known: Sequence[Candidate], nats: Array) -> list[int]:

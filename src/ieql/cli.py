@@ -21,11 +21,13 @@ import typer
 
 from ieql import __version__
 from ieql.cli_options import FitCommand, fit_options
-from ieql.console import alternatives_table, front_table, visible
+from ieql.console import alternatives_table, constants_table, front_table, visible
 from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from ieql.regressor import IEQLRegressor
 
@@ -260,7 +262,29 @@ def show(
         typer.echo(f"Warning: {visible(sentence)}", err=True)
 
 
-@app.command(epilog=_examples("ieql predict runs/torque new.csv > predictions.csv"))
+@app.command(
+    epilog=_examples("ieql constants runs/torque", "ieql constants runs/torque --index 3 --precise")
+)
+@_plain_speech()
+def constants(run: RunArgument, index: Index = None, precise: Precise = False) -> None:
+    """Print the constants of the selected equation with their standard errors."""
+    model = _load(run)
+    found = model.constants(index, precise)
+    rows = enumerate(model.fitted_.rows_of(index))
+    for k, row in rows:
+        if index is None or row is not None:
+            equation = model.fitted_.candidate(row, k).equation(precise)
+            typer.echo(visible(f"{model.target_names_[k]} = {equation.text()}"))
+    for line in constants_table(found, _width()) if len(found) else ():
+        typer.echo(line)
+
+
+@app.command(
+    epilog=_examples(
+        "ieql predict runs/torque new.csv > predictions.csv",
+        "ieql predict runs/torque new.csv --interval 0.9 > predictions.csv",
+    )
+)
 @_plain_speech()
 def predict(
     run: RunArgument,
@@ -270,6 +294,14 @@ def predict(
     ],
     index: Index = None,
     precise: Precise = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Add columns NAME_low and NAME_high: so large a share of measurements, such as "
+            "0.9, lies between them.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for the predictions.  [default: standard output]"),
@@ -292,8 +324,14 @@ def predict(
     X = frame[list(model.feature_names_)]
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
     predictions = model.predict(X, index=index, precise=precise)
+    table = pd.DataFrame(predictions, columns=model.target_names_)
+    if interval is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they have just been said
+            ends = model.predict_interval(X, interval, index, precise=precise)
+        table = _with_interval(table, ends)
     # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
-    table = without_formulas(pd.DataFrame(predictions, columns=model.target_names_))
+    table = without_formulas(table)
     try:
         table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
         sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
@@ -404,6 +442,7 @@ def select_equation(
         model = _load(run)
         model.select(int(row) if re.fullmatch(r"-?\d{1,9}", row) else row)
         folder.write_equations(model.equations_)
+        folder.write_constants(model.fitted_.all_constants())
         evidence = folder.evidence()
         if evidence is not None:
             model.evidence_ = evidence
@@ -472,6 +511,18 @@ def _interval(bounds: Any, where: str) -> tuple[float, float]:
     if isinstance(bounds, str) or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise IeqlError(f"{where} must be two numbers [low, high], low below high, not {bounds!r}.")
     return low, high
+
+
+def _with_interval(predictions: pd.DataFrame, ends: NDArray[np.float64]) -> pd.DataFrame:
+    """Return predictions with the lower and upper ends of their intervals beside each."""
+    import pandas as pd
+
+    ends = ends.reshape(len(predictions), 2, -1)
+    columns, names = [], []
+    for k, name in enumerate(predictions.columns):
+        columns += [predictions.iloc[:, k].to_numpy(), ends[:, 0, k], ends[:, 1, k]]
+        names += [name, f"{name}_low", f"{name}_high"]
+    return pd.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1)
 
 
 def _load(run: Path) -> IEQLRegressor:

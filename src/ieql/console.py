@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ieql.alternatives import Alternative
     from ieql.equations.expression import Expression
 
-__all__ = ["alternatives_table", "front_table", "unfinished_text", "visible"]
+__all__ = ["alternatives_table", "constants_table", "front_table", "unfinished_text", "visible"]
 
 # Control characters, line ends, marks that turn the direction of writing, and halves of characters
 # (bytes of a file's name that are no text), which no terminal takes.
@@ -98,6 +98,19 @@ def alternatives_table(
     }
     equations = [a.candidate.equation(precise).text() for a in found]
     return _cut(_lines(columns, ["equation", *equations]), width)
+
+
+def constants_table(constants: pd.DataFrame, width: int | None) -> list[str]:
+    """Return the constants of equations, as `IEQLRegressor.constants`, as the lines of a table."""
+    columns = {
+        "value": [repr(value) for value in constants["value"].tolist()],
+        "standard error": [
+            "" if error != error else f"{error:.2g}" for error in constants["standard_error"]
+        ],
+    }
+    if "output" in constants:
+        columns = {"output": [str(name) for name in constants["output"]], **columns}
+    return _cut(_lines(columns, ["what it is", *constants["of"]]), width)
 
 
 def _is_wider(lines: Sequence[str], width: int) -> bool:

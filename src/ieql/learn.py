@@ -442,4 +442,6 @@ def _finish_one(
         excess=equation.excess,
         slow_waves=equation.slow_waves,
         evidence=evidence,
+        # The rows chose the structure, too, which flatters its residuals.
+        band=None if equation.band is None else equation.band.widened(target.flattery(e)),
     )

@@ -32,6 +32,8 @@ from ieql.doubts import (
     outlier_sentence,
 )
 from ieql.equations.expression import Expression
+from ieql.equations.prediction_band import checked_level
+from ieql.equations.shown_constants import places_in_words, shown_constants
 from ieql.errors import DisagreementWarning, FewRowsWarning, IeqlError, OutlierWarning
 from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
@@ -250,6 +252,52 @@ class FittedModel:
                 rows.append(row)
         return pd.DataFrame(rows)
 
+    def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
+        """The constants of the selected equations, or of row `index` of `equations`, as a table.
+
+        One row for each number that is written: its value and standard error, what it multiplies or
+        where it stands, and its physical unit, of which none is known yet.
+        """
+        rows = [
+            row
+            for k, place in enumerate(self.rows_of(index))
+            if index is None or place is not None
+            for row in self._constants(self.candidate(place, k), k, precise)
+        ]
+        return self._constants_frame(rows)
+
+    def all_constants(self) -> pd.DataFrame:
+        """The constants of all equations: `index` and `selected` are those of `equations`."""
+        rows, index = [], 0
+        for k, front in enumerate(self.fronts):
+            for i, candidate in enumerate(front):
+                own = {"index": index, "selected": i == self.selected[k]}
+                rows += [own | row for row in self._constants(candidate, k, precise=False)]
+                index += 1
+        return self._constants_frame(rows, "index", "selected")
+
+    def _constants(self, candidate: Candidate, output: int, precise: bool) -> list[dict[str, Any]]:
+        e = candidate.equation(precise)
+        found = shown_constants(e, candidate.errors_of(e))
+        return [
+            {
+                "output": self.targets[output],
+                "value": c.value,
+                "standard_error": c.standard_error,
+                "of": of,
+                "unit": "",
+            }
+            for c, of in zip(found, places_in_words(e, found, shorten=precise), strict=True)
+        ]
+
+    def _constants_frame(self, rows: Sequence[Mapping[str, Any]], *first: str) -> pd.DataFrame:
+        import pandas as pd
+
+        output = () if len(self.fronts) == 1 else ("output",)
+        names = [*first, *output, "value", "standard_error", "of", "unit"]
+        frame = pd.DataFrame([[row[name] for name in names] for row in rows], columns=names)
+        return frame.astype({"value": float, "standard_error": float})
+
     def candidate(self, index: int | None = None, output: int = 0) -> Candidate:
         """The selected equation, or row `index` of the front, of one output."""
         front = self.fronts[output]
@@ -280,6 +328,43 @@ class FittedModel:
         """Values of the selected equations, or of row `index`; NaN where one is undefined."""
         columns = [e.evaluate(table)[:, 0] for e in self.expressions(index, precise)]
         return columns[0] if self.one_output else np.column_stack(columns)
+
+    def predict_interval(
+        self,
+        table: Array,
+        level: float = 0.9,
+        index: int | None = None,
+        precise: bool = False,
+    ) -> Array:
+        """Between which values new rows lie, of which a share `level` does.
+
+        Returns
+        -------
+        array (rows, 2) or, with several outputs, (rows, 2, outputs)
+            Lower and upper ends; NaN where an equation is undefined, infinite where there were no
+            more rows than constants.
+        """
+        level = checked_level(level)
+        ends = []
+        for k, row in enumerate(self.rows_of(index)):
+            candidate = self.candidate(row, k)
+            if candidate.band is None:
+                raise IeqlError(self._why_no_interval())
+            value = candidate.equation(precise).evaluate(table)[:, 0]
+            half = candidate.band.half_width(candidate.equation(True), table, value, level)
+            ends.append(np.column_stack([value - half, value + half]))
+        return ends[0] if self.one_output else np.stack(ends, axis=2)
+
+    def _why_no_interval(self) -> str:
+        if not self.finished:
+            return (
+                "There are no intervals yet: the run was cut short or is still running; "
+                "`ieql resume` finishes it."
+            )
+        return (
+            "There are no intervals: the model was written by a version of ieql that did not keep "
+            "what they need; fit again."
+        )
 
     def outside(self, table: Array) -> NDArray[np.bool_]:
         """Which cells of a table lie outside the domain.

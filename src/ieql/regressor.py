@@ -467,6 +467,31 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         check_is_fitted(self, "fitted_")
         return self.fitted_.candidate(index, output).equation(precise)
 
+    def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
+        """The constants of the selected equation with their standard errors.
+
+        There is one row for each number that is written in the equation: not for factors of 1 or
+        the exponent of a square. The errors come from the scatter of the rows about the equation,
+        given its structure; where the rows show that noise is larger in some places than in others,
+        they mind it.
+
+        Parameters
+        ----------
+        index : int, optional
+            Of another equation: a row of `equations_`, as in `predict`.
+        precise : bool, default False
+            With all fitted digits, not only those that are shown.
+
+        Returns
+        -------
+        DataFrame
+            ``value``; ``standard_error`` (NaN if it is not known); ``of``, what the constant
+            multiplies or where it stands, as in "factor of exp(-0.5*t)", "offset", "factor of t
+            inside exp" or "exponent of Re"; and ``unit``, its physical unit, which is empty as
+            long as the inputs have none. With several outputs the column ``output`` comes first.
+        """
+        return self._fitted().constants(index, precise)
+
     def alternatives(self, index: int | None = None, output: int | None = None) -> pd.DataFrame:
         """What else it could be: structures that the rows cannot tell from the selected equation.
 
@@ -541,12 +566,52 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fitted_")
+        return self.fitted_.predict(self._rows_to_predict(X), index, precise)
+
+    def _rows_to_predict(self, X: Any) -> Array:
+        """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
         X = self._without_others(X)
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         self._warn_of_rows_outside(table)
-        return self.fitted_.predict(table, index, precise)
+        return table
+
+    def predict_interval(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        level: float = 0.9,
+        index: int | None = None,
+        *,
+        precise: bool = False,
+    ) -> Array:
+        """Between which values new measurements lie, of which a share `level` does.
+
+        The interval holds the noise of a measurement and the uncertainty of the constants, so it
+        is wider outside the data; and wider where the rows show that noise is larger there. How
+        wide it must be comes from the rows of the fit, each predicted by the others, not from a
+        normal distribution. That the equation might be another one is not part of it, and neither
+        are outliers that were left out of the fit. A loaded model gives the same answer.
+
+        Parameters
+        ----------
+        X : DataFrame or array (rows, inputs)
+            As in `predict`, with the same warning outside the domain.
+        level : float, default 0.9
+            The share of new measurements that lie between the two ends, between 0 and 1.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        precise : bool, default False
+            Use the constants with all their fitted digits.
+
+        Returns
+        -------
+        array (rows, 2) or, with several outputs, (rows, 2, outputs)
+            Lower and upper ends. NaN where the equation is undefined; infinite if there were no
+            more rows than constants.
+        """
+        check_is_fitted(self, "fitted_")
+        return self.fitted_.predict_interval(self._rows_to_predict(X), level, index, precise)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.
@@ -583,7 +648,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             "checked there and its values may be wrong: leave these rows out, or fit again with a "
             "domain that holds them.",
             OutsideDomainWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def export(

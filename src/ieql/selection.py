@@ -21,6 +21,7 @@ from ieql.plugins import load_plugins
 
 if TYPE_CHECKING:
     from ieql.equations.expression import Expression
+    from ieql.equations.prediction_band import PredictionBand
     from ieql.units import Unit
 
 __all__ = [
@@ -95,6 +96,8 @@ class Candidate:
     evidence : float
         Twice the nats by which it tells the rows better than their mean does if noise has heavy
         tails; infinite if that is not known.
+    band : PredictionBand, optional
+        How far new rows may lie from it; None if that is not known.
     """
 
     expression: Expression
@@ -109,10 +112,28 @@ class Candidate:
     excess: float = math.nan
     slow_waves: int = 0
     evidence: float = math.inf
+    band: PredictionBand | None = None
 
     def equation(self, precise: bool = False) -> Expression:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
         return self.precise if precise and self.precise is not None else self.expression
+
+    def errors_of(self, equation: Expression) -> tuple[float, ...] | None:
+        """Standard errors of the constants of the equation, as it is shown or with all digits.
+
+        None if they are not known. NaN for one that is shown as exactly 1 and has further digits.
+        """
+        errors = self.standard_errors
+        if errors is None or equation == self.expression:
+            return errors
+        if equation.skeleton != self.expression.skeleton:
+            return None
+        from ieql.equations.program import free_constants
+
+        free = set(free_constants(equation).tolist())
+        return tuple(
+            math.nan if error == 0.0 and at in free else error for at, error in enumerate(errors)
+        )
 
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers; a number that is not finite becomes None."""
@@ -129,30 +150,36 @@ class Candidate:
             "excess": _finite_or_none(self.excess),
             "slow_waves": self.slow_waves,
             "evidence": _finite_or_none(self.evidence),
+            "band": None if self.band is None else self.band.to_form(),
         }
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], custom: Mapping[str, Unit]) -> Candidate:
         """The inverse of `to_form`; `custom` are the user's own units, by name."""
         from ieql.equations.expression import Expression
+        from ieql.equations.prediction_band import PredictionBand
 
         errors = {name: math.nan if form[name] is None else float(form[name]) for name in ERRORS}
         stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
         if proved is not None and not isinstance(proved, bool):
             raise IeqlError("'proved' of an equation must be true, false or null.")
         excess, evidence = form.get("excess"), form.get("evidence")
+        equation = Expression.from_dict(form["expression"], custom)
+        all_digits = None if precise is None else Expression.from_dict(precise, custom)
+        band = form.get("band")
         return cls(
-            expression=Expression.from_dict(form["expression"], custom),
+            expression=equation,
             complexity=float(form["complexity"]),
             n_parameters=int(form["n_parameters"]),
             standard_errors=None
             if stored is None
             else tuple(math.nan if e is None else float(e) for e in stored),
-            precise=None if precise is None else Expression.from_dict(precise, custom),
+            precise=all_digits,
             proved=proved,
             excess=math.nan if excess is None else float(excess),
             slow_waves=int(form.get("slow_waves", 0)),
             evidence=math.inf if evidence is None else float(evidence),
+            band=None if band is None else PredictionBand.from_form(band, all_digits or equation),
             **errors,
         )
 

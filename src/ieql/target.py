@@ -124,9 +124,13 @@ class Target:
         """
         if not self.is_cross_fitted:
             return _rmse(expression, self.held_out)
+        return cross_fitted(expression, self.fitting) * self.flattery(expression)
+
+    def flattery(self, expression: Expression) -> float:
+        """How many times smaller errors look than they are because the rows chose the structure."""
         n = self.fitting.n_rows
         telling = max(n - CHOSEN * expression.n_parameters, 0.25 * n)
-        return cross_fitted(expression, self.fitting) * math.sqrt(n / telling)
+        return math.sqrt(n / telling)
 
     def errors(self, expression: Expression) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""

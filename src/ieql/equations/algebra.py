@@ -287,8 +287,8 @@ class Algebra:
             exponents[b] = 1.0
         elif inside:
             whole = self.exponential(self.total(inside))
-            rest = self._term(coefficient, list(exponents.items()))
-            return self.product([rest, whole])
+            others = self._term(coefficient, list(exponents.items()))
+            return self.product([others, whole])
         factors = [(b, e) for b, e in ((b, _simple(e)) for b, e in exponents.items()) if e != 0.0]
         pair = self._two_waves(factors) if self.splits_waves else None
         if pair is None:

@@ -29,6 +29,7 @@ from ieql.equations.precision import (
     standard_errors,
     tied,
 )
+from ieql.equations.prediction_band import PredictionBand, uneven_errors
 from ieql.equations.program import Program, free_constants
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -90,6 +91,8 @@ class FinishedEquation:
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
     slow_waves: int = 0
     """Waves of which the rows see less than half a turn (`ieql.equations.slow_waves`)."""
+    band: PredictionBand | None = None
+    """How far new rows may lie from it."""
 
 
 def finish(
@@ -141,10 +144,13 @@ def finish(
             # Who asks for all digits is to be as safe as who does not.
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
-            errors = standard_errors(e, part, known)
+            errors, mse = standard_errors(e, part, known)
             slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
             all_digits = precise if same else e
-            return FinishedEquation(e, *errors, all_digits, proof.proved, far, slow)
+            band = PredictionBand.of(all_digits, train, e, domain)
+            if band is not None and band.noise.trends:
+                errors = uneven_errors(e, part, band.noise, known) or errors
+            return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, slow, band)
     return None
 
 

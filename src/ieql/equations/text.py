@@ -25,7 +25,7 @@ from ieql.equations.notation import (
 from ieql.errors import IeqlError, nearest
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
 
-__all__ = ["parse", "write"]
+__all__ = ["parse", "source_texts", "write"]
 
 MAX_DEPTH = 100
 LONGEST_SHOWN = 300
@@ -61,6 +61,14 @@ def write(
         Numbers of at most so many digits keep them all, whatever the precision.
     """
     return _Writer(expression, precision, longest).sum(expression.outputs[output])
+
+
+def source_texts(
+    expression: Expression, precision: int | None = None, longest: int = 0
+) -> list[str]:
+    """Infix text of each source, the inputs and then the units; parameters as in `write`."""
+    forms = _Writer(expression, precision, longest).forms
+    return [forms[i].text for i in range(len(forms))]
 
 
 class _Writer(FormulaWriter):

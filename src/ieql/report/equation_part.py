@@ -10,6 +10,7 @@ import numpy as np
 
 from ieql.doubts import safety_facts
 from ieql.equations.expression import Expression
+from ieql.equations.shown_constants import power_of, shown_constants
 from ieql.errors import IeqlError
 from ieql.export.latex import latex
 from ieql.export.mathml import mathml, mathml_source
@@ -181,7 +182,7 @@ def _known(value: float) -> float | None:
 
 
 def constants(candidate: Candidate) -> list[dict[str, str]]:
-    """The fitted constants with their standard errors, and where each stands.
+    """The constants that are shown with their standard errors, and where each stands.
 
     Returns
     -------
@@ -190,31 +191,21 @@ def constants(candidate: Candidate) -> list[dict[str, str]]:
         ``inside`` ("the exponential", or empty in the equation's own sum).
     """
     e = candidate.expression
-    errors = candidate.standard_errors or (math.nan,) * len(e.constants())
-    places = [(node, a) for node in e.nodes for a in node.args]
-    homes = [node for node, _ in places] + [None] * len(e.outputs)
     rows: list[dict[str, str]] = []
-    at = 0
-    for home, s in zip(homes, e.sums, strict=True):
-        sources: list[int | None] = [None, *s.sources]
-        for value, source in zip((s.bias, *s.weights), sources, strict=True):
-            error = errors[at]
-            at += 1
-            if value in (0.0, 1.0, -1.0) and not error > 0.0:
-                continue  # part of the structure, not fitted
-            inside = "" if home is None else f"the {unit_name(home.unit.name)}"
-            is_power = home is not None and bool(e.powers(home))
-            row = {"value": uncertain(value, error), "inside": inside, "of": "", "role": "term"}
-            if source is not None:
-                row |= {"role": "factor of", "of": _typeset_source(e, source)}
-            if is_power:
-                row |= {"role": "exponent in", "inside": "", "of": _typeset_node(e, home)}
-            rows.append(row)
+    for c in shown_constants(e, candidate.standard_errors):
+        row = {"value": uncertain(c.value, c.standard_error), "inside": "", "of": ""}
+        if c.is_exponent and c.home is not None:
+            row |= {"role": "exponent in", "of": _typeset_source(e, c.home)}
+        elif c.source is not None:
+            row |= {"role": "factor of", "of": _typeset_source(e, c.source)}
+        else:
+            row |= {"role": "term"}
+        if c.home is not None and not c.is_exponent:
+            row["inside"] = f"the {unit_name(e.source_name(c.home))}"
+            if power_of(e, c.home) != c.home:
+                row["inside"] = "the power"
+        rows.append(row)
     return rows
-
-
-def _typeset_node(e: Expression, node: Any) -> str:
-    return _typeset_source(e, len(e.names) + e.nodes.index(node))
 
 
 def _typeset_source(e: Expression, source: int) -> str:

@@ -1,9 +1,10 @@
 """The run folder: what a fit leaves on disk; a kill at any moment loses nothing already found.
 
 ``run.json`` (settings, versions, seed, SHA-256 of the data), ``front.jsonl`` (one equation per
-line, appended as they are found), ``equations.csv``, ``model.json``, ``evidence.json`` (a sample of
-the data, for the report) and ``checkpoint.json`` (from which the search goes on), all written after
-every round of the search, and ``report.html``, written at its end.
+line, appended as they are found), ``equations.csv``, ``constants.csv``, ``model.json``,
+``evidence.json`` (a sample of the data, for the report) and ``checkpoint.json`` (from which the
+search goes on), all written after every round of the search, and ``report.html``, written at its
+end.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ __all__ = [
 
 RUN, FRONT, EQUATIONS, MODEL = "run.json", "front.jsonl", "equations.csv", "model.json"
 CHECKPOINT, EVIDENCE, REPORT = "checkpoint.json", "evidence.json", "report.html"
-RESULTS = (CHECKPOINT, REPORT, EVIDENCE, MODEL, EQUATIONS, FRONT)
+CONSTANTS = "constants.csv"
+RESULTS = (CHECKPOINT, REPORT, EVIDENCE, MODEL, EQUATIONS, CONSTANTS, FRONT)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -255,6 +257,10 @@ class RunFolder:
     def write_equations(self, frame: pd.DataFrame) -> None:
         """Write the front as ``equations.csv``; see `without_formulas`."""
         self._write(EQUATIONS, without_formulas(frame).to_csv(index=False, lineterminator="\n"))
+
+    def write_constants(self, frame: pd.DataFrame) -> None:
+        """Write the constants of the front as ``constants.csv``; see `without_formulas`."""
+        self._write(CONSTANTS, without_formulas(frame).to_csv(index=False, lineterminator="\n"))
 
     def write_model(self, text: str) -> None:
         """Write the fitted model, already as JSON text, as ``model.json``."""

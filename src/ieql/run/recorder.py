@@ -167,6 +167,7 @@ class Recorder:
         self.fault = None
         with self._going_on():
             self.folder.write_equations(snapshot.model.equations())
+            self.folder.write_constants(snapshot.model.all_constants())
             self.folder.write_model(snapshot.model.to_json())
             if not self._has_evidence:
                 # The sample of the data stays the same; the counts are written at the end.
