@@ -232,6 +232,8 @@ class Algebra:
                 continue
             n = linear[q[0][0]]
             b, p = terms[n]
+            if sum(q[0][0] in dict(r) for _, r in terms) > 2:
+                continue
             shift = 0.5 * b / a
             values = self.bases[q[0][0]].values
             low, high = float(np.min(values)), float(np.max(values))
