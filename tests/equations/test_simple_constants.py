@@ -63,6 +63,6 @@ def test_they_are_tested_together():
 
 
 def test_exact_rows_give_exact_constants():
-    found, sample = set_constants("0.5*x**2 + y/3 + 4", "0.51*x**2 + 0.3*y + 4.1", noise=0.0)
+    found, _ = set_constants("0.5*x**2 + y/3 + 4", "0.51*x**2 + 0.3*y + 4.1", noise=0.0)
     assert found.text() == "0.5*x**2 + y/3 + 4"
     assert len(set_places(found)) == 3

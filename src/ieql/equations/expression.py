@@ -411,15 +411,24 @@ class Expression:
     def _to_sympy(self, output: int) -> Any:
         import sympy
 
+        from ieql.equations.notation import exact_number
+
         values: list[Any] = [sympy.Symbol(n, real=True) for n in self.names]
+
+        def number(value: float) -> Any:
+            exact = exact_number(abs(value))
+            if exact is None:
+                return sympy.Float(value)
+            fraction = sympy.Rational(exact.above, exact.below) * (sympy.pi if exact.has_pi else 1)
+            return -fraction if value < 0.0 else fraction
 
         def affine(s: Sum) -> Any:
             terms = [
-                values[i] if w == 1.0 else sympy.Float(w) * values[i]
+                values[i] if w == 1.0 else number(w) * values[i]
                 for i, w in zip(s.sources, s.weights, strict=True)
             ]
             if s.bias != 0.0 or not terms:
-                terms.append(sympy.Integer(1) if s.bias == 1.0 else sympy.Float(s.bias))
+                terms.append(sympy.Integer(1) if s.bias == 1.0 else number(s.bias))
             return sympy.Add(*terms)
 
         for node in self.nodes:
