@@ -125,6 +125,7 @@ def with_rivals_at(m: IEQLRegressor, *rivals_per_output: Mapping[str, float]) ->
         for text, nats in rivals.items():
             e = Expression.parse(text, fitted.names)
             c = replace(own, expression=e, complexity=e.complexity(fitted.prior), precise=None)
+            c = replace(c, band=None)
             made.append(_longer_by(nats, c, own, fitted.mean_errors[k], fitted.n_rows))
         found.append(tuple(made))
     return changed(m, rivals=tuple(found))

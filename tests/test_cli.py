@@ -192,6 +192,12 @@ class StandIn:
         found = found + 0.0625 * precise
         return found if len(self.target_names_) == 1 else np.stack([found, found], axis=1)
 
+    def predict_interval(self, X, level=0.9, index=None, *, precise=False):
+        from ieql.equations.prediction_band import checked_level
+
+        found, half = self.predict(X, index, precise=precise), checked_level(level)
+        return np.stack([found - half, found + half], axis=1)
+
     def export(self, format, index=None, path=None, *, precise=False, **options):
         if index not in (None, 0, 1):
             raise IeqlError(f"There is no equation {index}.")
@@ -439,6 +445,9 @@ def test_select_chooses_a_row_for_good(tmp_path):
     assert "Row 1 was chosen by hand; MDL would select row 2." in page
     table = pd.read_csv(tmp_path / "equations.csv")
     assert table["selected"].tolist() == [False, True, False]
+    table = pd.read_csv(tmp_path / "constants.csv")
+    assert table["index"].tolist() == [0, 1, 1, 2, 2]
+    assert table["selected"].tolist() == [False, True, True, False, False]
     assert "Row 2 is selected by MDL: " in ieql("select", tmp_path, "MDL").stdout
     assert ieql("export", tmp_path, "--format", "text").stdout == "2*x**2 + 1\n"
 
@@ -482,6 +491,69 @@ def test_predict_into_a_file(run):
     assert (result.exit_code, result.output) == (0, "")
     assert list(pd.read_csv("out.csv")) == ["torque"]
     assert "Cannot write" in failure("predict", run, "data.csv", "--out", "no/where.csv")
+
+
+def test_predict_with_intervals(run):
+    Path("new.csv").write_text("speed,load,power\n0.5,1,1\n1,1,1\n")
+    result = ieql("predict", run, "new.csv", "--interval", 0.75)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "torque,torque_low,torque_high\n1.0,0.25,1.75\n2.0,1.25,2.75\n"
+    result = ieql("predict", run, "new.csv", "--interval", 0.75, "--index", 0)
+    assert result.stdout.splitlines()[1] == "4.25,3.5,5.0"
+    assert "level must be a number between 0 and 1" in failure(
+        "predict", run, "new.csv", "--interval", 90
+    )
+
+
+def test_intervals_of_several_targets_stand_beside_them(stand_in):
+    ieql(*("fit", "data.csv", "--target", "torque,power", "--out", "run"))
+    header = ieql("predict", "run", "data.csv", "--interval", 0.5).stdout.splitlines()[0]
+    assert header == "torque,torque_low,torque_high,power,power_low,power_high"
+
+
+def test_a_warning_about_rows_with_intervals_is_said_once(run):
+    Path("new.csv").write_text("speed,load,power\n50,2,3\n")
+    result = ieql("predict", run, "new.csv", "--interval", 0.5)
+    assert result.stderr == "Warning: 2 rows lie outside the domain.\n"
+
+
+def test_constants_with_their_errors_and_places(tmp_path):
+    m = model(("4", "3*x + 1.25"), ("2", "x*z + 0.5"), targets=("y", "w\x1b"), prior="plain")
+    RunFolder.create(tmp_path, {}, "abc").write_model(m.fitted_.to_json())
+    assert ieql("constants", tmp_path).stdout.splitlines() == [
+        "y = 3*x + 1.25",
+        "w<U+001B> = x*z + 0.5",
+        "   output  value  standard error  what it is",
+        "        y    3.0            0.03  factor of x",
+        "        y   1.25           0.013  offset",
+        "w<U+001B>    0.5           0.005  offset",
+    ]
+    assert ieql("constants", tmp_path, "--index", 0).stdout.splitlines() == [
+        "y = 4",
+        "output  value  standard error  what it is",
+        "     y    4.0            0.04  offset",
+    ]
+    assert "There is no equation 7" in failure("constants", tmp_path, "--index", 7)
+
+
+def test_constants_with_all_digits(tmp_path):
+    m = model(("2", "3*x + 1.25"), targets=("y",), prior="plain")
+    form = m.fitted_.to_form()
+    precise = Expression.parse("3.0000001*x + 1.25", ("x", "z"))
+    form["fronts"][0][1]["precise"] = precise.to_dict()
+    RunFolder.create(tmp_path, {}, "abc").write_model(json.dumps(form))
+    assert ieql("constants", tmp_path, "--precise").stdout.splitlines() == [
+        "y = 3.0000001*x + 1.25",
+        "    value  standard error  what it is",
+        "3.0000001            0.03  factor of x",
+        "     1.25           0.013  offset",
+    ]
+
+
+def test_an_equation_without_constants(tmp_path):
+    m = model(("x",), targets=("y",), prior="plain")
+    RunFolder.create(tmp_path, {}, "abc").write_model(m.fitted_.to_json())
+    assert ieql("constants", tmp_path).stdout == "y = x\n"
 
 
 def test_predict_names_the_missing_column(run):
@@ -619,7 +691,7 @@ def test_wrong_use_is_exit_code_2(arguments):
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("command", ["demo", "fit", "show", "predict", "export"])
+@pytest.mark.parametrize("command", ["demo", "fit", "show", "constants", "predict", "export"])
 def test_every_command_has_an_example(command):
     result = ieql(command, "--help")
     assert result.exit_code == 0

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from ieql.alternatives import Alternative
-from ieql.console import alternatives_table, front_table, unfinished_text
+from ieql.console import alternatives_table, constants_table, front_table, unfinished_text
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 
@@ -114,3 +114,21 @@ def test_alternatives_are_a_table_with_the_equation_last():
     assert second.split()[:4] == ["6", "-2.0", "inf", "speed"]  # by its index among all outputs
     assert alternatives_table(found, None, precise=True)[1].endswith(" 4.2512")
     assert {cell_len(line) for line in alternatives_table(found, 50)} == {50}
+
+
+def test_constants_are_a_table_with_their_digits():
+    frame = pd.DataFrame(
+        {
+            "value": [0.5, -1e-12, 3.0],
+            "standard_error": [0.0123, np.nan, 0.0],
+            "of": ["factor of `air temp`", "offset", "factor of x\x1b"],
+        }
+    )
+    header, *lines = constants_table(frame, None)
+    assert header == " value  standard error  what it is"
+    assert lines == [
+        "   0.5           0.012  factor of `air temp`",
+        "-1e-12                  offset",
+        "   3.0               0  factor of x<U+001B>",
+    ]
+    assert max(map(cell_len, constants_table(frame, 30))) == 30

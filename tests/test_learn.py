@@ -217,6 +217,9 @@ def test_the_run_folder_tells_the_whole_story(tmp_path):
         error = np.sqrt(np.mean((expression.evaluate(X.to_numpy())[:, 0] - y) ** 2))
         assert error < 1.5 * record["rmse_train"] + 1e-9
 
+    constants = pd.read_csv(tmp_path / "run" / "constants.csv", keep_default_na=False)
+    assert constants.columns.tolist()[:2] == ["index", "selected"]
+    assert set(constants["index"]) <= set(model.equations_.index)
     stored = pd.read_csv(tmp_path / "run" / "equations.csv")
     assert list(stored["equation"]) == list(model.equations_["equation"])
     copy = IEQLRegressor.load(run.model_path())

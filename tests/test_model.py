@@ -41,6 +41,8 @@ def test_what_is_read_back_is_what_was_saved(tmp_path, n_outputs):
     model.save(tmp_path / "model.json")
     copy = IEQLRegressor.load(tmp_path / "model.json")
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    np.testing.assert_array_equal(copy.predict_interval(X), model.predict_interval(X))
+    pd.testing.assert_frame_equal(copy.constants(), model.constants())
     pd.testing.assert_frame_equal(copy.equations_, model.equations_)
     assert copy.target_names_ == model.target_names_
     assert copy.domain_ == model.domain_
@@ -135,6 +137,21 @@ def test_constants_with_all_digits_are_for_those_who_ask(model):
     form["fronts"][0][other] |= {"precise": None, "band": None}
     copy = read(form)
     assert copy.latex(other, precise=True) == copy.latex(other)
+
+
+def test_files_of_old_hold_no_intervals(model):
+    form = model.fitted_.to_form()
+    for candidate in form["fronts"][0]:
+        del candidate["band"]
+    with pytest.raises(IeqlError, match="There are no intervals: "):
+        read(form).predict_interval(pd.DataFrame([[1.5, 1.5]], columns=NAMES))
+
+
+def test_intervals_take_little_room_in_the_file(model):
+    form = model.fitted_.to_form()
+    bands = [c["band"] for c in form["fronts"][0]]
+    assert len(json.dumps(bands, indent=1)) < 3_000 * len(bands)
+    assert all(c["band"] is None for c in form["rivals"][0])
 
 
 # --- junk ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fitted import changed
 from fitted import model as made_by_hand
 from ieql import IeqlError, IEQLRegressor, Prior
 from ieql.files import NotWritableError
@@ -583,3 +585,115 @@ def test_weights_are_counted_as_in_the_paper_and_constants_as_one_sees_them(
 
     row = model((text,), names=("x", "y"), prior="plain").equations_.iloc[0]
     assert (row["n_parameters"], row["n_constants"]) == (n_parameters, n_constants)
+
+
+# --- constants -----------------------------------------------------------------------------------
+
+
+def test_constants_are_those_that_are_written_with_their_errors():
+    m = made_by_hand(("2", "3*x + 1.5", "2.5*exp(-0.5*z) + x"), targets=("y",))
+    table = m.constants()
+    assert table.columns.tolist() == ["value", "standard_error", "of", "unit"]
+    assert table["value"].tolist() == [2.5, -0.5]
+    assert table["standard_error"].tolist() == pytest.approx([0.025, 0.005])
+    assert table["of"].tolist() == ["factor of exp(-0.5*z)", "factor of z inside exp"]
+    assert table["unit"].tolist() == ["", ""]
+    assert m.constants(index=1)["of"].tolist() == ["factor of x", "offset"]
+    assert m.select(0).constants()["value"].tolist() == [2.0]
+
+
+def test_constants_of_several_outputs_say_which():
+    m = made_by_hand(("2", "3*x + 1.5"), ("4", "2*z"))
+    table = m.constants()
+    assert table.columns.tolist()[0] == "output"
+    assert table["output"].tolist() == ["y", "y", "w"]
+    assert m.constants(index=2)["output"].tolist() == ["w"]
+    with pytest.raises(IeqlError, match="no equation 9"):
+        m.constants(index=9)
+
+
+def test_an_equation_without_constants_has_none():
+    table = made_by_hand(("x",), targets=("y",)).constants()
+    assert table.columns.tolist() == ["value", "standard_error", "of", "unit"]
+    assert len(table) == 0
+
+
+def test_precise_constants_have_all_digits_and_the_same_errors(model):
+    row = model.equations_.index[-1]
+    short, precise = model.constants(row), model.constants(row, precise=True)
+    assert precise["value"].to_numpy() == pytest.approx(short["value"].to_numpy(), rel=1e-2)
+    texts = model.expression(row, precise=True).text()
+    assert all(repr(abs(v)) in texts for v in precise["value"])
+
+
+# --- intervals -----------------------------------------------------------------------------------
+
+
+def interval_model():
+    return made_by_hand(("2", "3*x + 1", "2.5*x**2 + cos(z)"), targets=("y",), noise=0.3)
+
+
+def test_intervals_hold_the_share_that_is_asked_for():
+    m = interval_model()
+    X = np.random.default_rng(5).uniform(1, 2, (2000, 2))
+    y = m.predict(X) + np.random.default_rng(6).normal(0, 0.3, 2000)
+    for level in (0.5, 0.9, 0.99):
+        low, high = m.predict_interval(X, level).T
+        assert np.mean((low <= y) & (y <= high)) == pytest.approx(level, abs=0.03)
+    np.testing.assert_array_equal(m.predict_interval(X), m.predict_interval(X, 0.9))
+
+
+def test_intervals_follow_the_selected_equation():
+    m = interval_model()
+    X = np.random.default_rng(5).uniform(1, 2, (50, 2))
+    other = m.predict_interval(X, index=0)
+    assert other.shape == (50, 2)
+    assert np.all(np.diff(other) > 3 * np.diff(m.predict_interval(X)))  # it explains less
+    np.testing.assert_array_equal(m.select(0).predict_interval(X), other)
+    middle = m.predict_interval(X).mean(axis=1)
+    np.testing.assert_allclose(middle, m.predict(X))
+
+
+def test_intervals_of_several_outputs():
+    m = made_by_hand(("2", "3*x + 1"), ("4", "2*z"))
+    X = np.random.default_rng(5).uniform(1, 2, (50, 2))
+    found = m.predict_interval(X, 0.8)
+    assert found.shape == (50, 2, 2)
+    np.testing.assert_allclose(found.mean(axis=1), m.predict(X))
+    other = m.predict_interval(X, 0.8, index=2)
+    np.testing.assert_array_equal(other[:, :, 0], found[:, :, 0])
+    assert not np.array_equal(other[:, :, 1], found[:, :, 1])
+
+
+def test_intervals_warn_outside_the_domain_and_are_wider_there():
+    m = interval_model()
+    with pytest.warns(UserWarning, match="rows lie outside the range of the data in x") as warned:
+        found = m.predict_interval([[1.5, 1.5], [9.0, 1.5]])
+    assert warned[0].filename == __file__
+    inside, outside = np.diff(found)[:, 0]
+    assert outside > 2 * inside
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 90, "much", None])
+def test_a_level_that_is_none_is_refused(level):
+    with pytest.raises(IeqlError, match="level must be a number between 0 and 1"):
+        interval_model().predict_interval([[1.5, 1.5]], level)
+
+
+def test_models_of_old_have_no_intervals():
+    m = interval_model()
+    fronts = tuple(tuple(replace(c, band=None) for c in front) for front in m.fitted_.fronts)
+    changed(m, fronts=fronts)
+    with pytest.raises(IeqlError, match="did not keep what they need; fit again"):
+        m.predict_interval([[1.5, 1.5]])
+    changed(m, finished=False)
+    with pytest.raises(IeqlError, match="`ieql resume` finishes it"):
+        m.predict_interval([[1.5, 1.5]])
+
+
+def test_every_equation_of_a_fit_has_intervals(model):
+    X, y = rows()
+    for row in model.equations_.index:
+        low, high = model.predict_interval(X, index=row).T
+        assert np.mean((low <= y) & (y <= high)) > 0.85, row
+    assert all(c.band is None for rivals in model.fitted_.rivals for c in rivals)

@@ -65,7 +65,10 @@ def form(text, prior="plain"):
         ("sin(1 - 2*x)", "cos(2*x + 0.5707963267948966)"),
         ("-cos(4*t + 3.141592653589793)/(exp(0.5*t)/a)", "a*cos(4*t)*exp(-0.5*t)"),
         ("3*sin(x) + 4*cos(x)", "5*cos(x - 0.6435011087932844)"),
-        ("cos(3*x)*cos(3*x)", "0.5*(cos(6*x) + 1)"),
+        ("cos(3*x)*cos(3*x)", "cos(3*x)**2"),
+        ("y*cos(3*x)*sin(3*x)", "0.5*y*sin(6*x)"),
+        ("cos(x)*cos(y) + sin(x)*sin(y)", "cos(x - y)"),
+        ("sqrt(a**2 - 2*a*b*cos(x - y) + b**2)", "sqrt(a**2 + b**2 - 2*a*b*cos(x - y))"),
         ("cos(3*x + 2*y) + cos(3*x - 2*y)", "2*cos(3*x)*cos(2*y)"),
         # sums
         ("2*x - 3*x**2 + 5*x*cos(y) + 1", "-3*x**2 + 2*x + 5*x*cos(y) + 1"),

@@ -372,3 +372,13 @@ def test_what_was_covered_is_a_sentence_of_its_own():
     assert f"<p>A{tried[1:]}.</p>" in page
     assert "ended because the time is up covered All 6 structures" in words(page)
     assert "covered" not in words(model().report_html())
+
+
+def test_the_constants_are_those_that_are_written():
+    """A factor of 1 stood in the table, though nobody sees it in the equation."""
+    said = words(model(("x*z", "x*z + 2.5/(z + 3)**1.5"), targets=("y",)).report_html())
+    table = said.partition("Constants ± standard error value what it is")[2].partition("As text")[0]
+    assert "1.000" not in table
+    assert "2.500 ± 0.025 factor of" in table
+    assert "exponent in" in table
+    assert "3.000 ± 0.030 term inside the power" in table

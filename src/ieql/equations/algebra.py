@@ -38,6 +38,8 @@ SMALL_TERM = 0.01
 LONGEST_LABEL = 200
 BRACKET_RANK, CALL_RANK = 1, 2
 LARGEST = 1e150
+ROUNDING = 1e-14
+"""What rounding leaves of a difference of equal numbers, as a part of them."""
 
 
 class NotRegularError(Exception):
@@ -87,7 +89,7 @@ class Algebra:
     X : array (rows, inputs)
         Points on which the equations have to be right; signs are read from them.
     splits_waves : bool
-        Write products of waves of one argument as waves: cos²(z) = cos(2z)/2 + 1/2.
+        Write products of waves as sums of waves: cos²(z) = cos(2z)/2 + 1/2.
     """
 
     def __init__(self, names: Sequence[str], X: Array, splits_waves: bool = False) -> None:
@@ -141,7 +143,7 @@ class Algebra:
                 before, size, _ = found.get(key, (0.0, 0.0, p))
                 found[key] = (before + c, max(size, abs(c)), p)
         # What rounding leaves of a difference of equal terms is nothing.
-        terms = [(c, p) for c, size, p in found.values() if abs(c) > 1e-14 * size]
+        terms = [(c, p) for c, size, p in found.values() if abs(c) > ROUNDING * size]
         if not math.isfinite(bias) or not all(math.isfinite(c) for c, _ in terms):
             raise NotRegularError
         waves = self._one_wave(terms)
@@ -184,7 +186,7 @@ class Algebra:
             a = c * math.cos(phase) + d * math.cos(shift)
             b = c * math.sin(phase) + d * math.sin(shift)
             size = max(abs(c), abs(d))
-            a, b = (v if abs(v) > 1e-14 * size else 0.0 for v in (a, b))
+            a, b = (v if abs(v) > ROUNDING * size else 0.0 for v in (a, b))
             rest = tuple(term for k, term in enumerate(terms) if k not in (n, m))
             factors = tuple(factor for factor in p if factor[0] != waves[0])
             wave = self.wave(z, math.atan2(b, a)).scaled(math.hypot(a, b))
@@ -302,27 +304,29 @@ class Algebra:
     def _two_waves(
         self, factors: list[tuple[int, float]]
     ) -> tuple[list[tuple[int, float]], tuple[Terms, Terms]] | None:
-        """Two waves of one argument among some factors as the sum that they are, and the rest."""
-        waves: dict[tuple[object, ...], int] = {}
-        for b, e in factors:
-            if self.bases[b].unit not in (COS, SIN) or e < 1.0 or e != int(e):
-                continue
-            z, phase = self._phase(self.bases[b])
-            other = b if e >= 2.0 else waves.setdefault(_terms_key(z), b)
-            if other == b and e < 2.0:
-                continue
-            _, shift = self._phase(self.bases[other])
-            level = Terms(0.5 * math.cos(phase - shift))
-            double = self.wave(z.scaled(2.0), phase + shift).scaled(0.5)
-            left = dict(factors)
+        """Two waves among some factors as the sum of waves that they are, and the other factors.
+
+        cos(u)·cos(v) = (cos(u - v) + cos(u + v))/2.
+        """
+        waves = [
+            (b, e)
+            for b, e in factors
+            if self.bases[b].unit in (COS, SIN) and e >= 1.0 and e == int(e)
+        ]
+        pair = [b for b, e in waves for _ in range(min(int(e), 2))][:2]
+        if len(pair) < 2:
+            return None
+        (u, phase), (v, shift) = (self._phase(self.bases[b]) for b in pair)
+        difference = self.total([u, v.scaled(-1.0)])
+        together = self.total([u, v])
+        parts = (
+            self.wave(difference, phase - shift).scaled(0.5),
+            self.wave(together, phase + shift).scaled(0.5),
+        )
+        left = dict(factors)
+        for b in pair:
             left[b] -= 1.0
-            left[other] -= 1.0
-            small = abs(level.bias) < 1e-12
-            return [(k, v) for k, v in left.items() if v != 0.0], (
-                Terms(0.0) if small else level,
-                double,
-            )
-        return None
+        return [(b, e) for b, e in left.items() if e != 0.0], parts
 
     def _term(self, coefficient: float, factors: list[tuple[int, float]]) -> Terms:
         if not factors:
@@ -478,7 +482,8 @@ class Algebra:
     def wave(self, z: Terms, phase: float) -> Terms:
         """cos(z + phase): the phase comes to (-π/2, π/2], what moves a quarter turn is a sine."""
         if z.is_constant:
-            return Terms(math.cos(z.bias + phase))
+            value = math.cos(z.bias + phase)
+            return Terms(value if abs(value) > ROUNDING else 0.0)
         phase += z.bias
         z = Terms(0.0, z.terms)
         if z.terms[0][0] < 0.0:

@@ -38,6 +38,8 @@ __all__ = [
 DENOMINATORS = (1, 2, 3, 4, 6, 8, 12)
 LARGEST_NUMERATOR = 24
 """Of the fractions and multiples of π that are written as such."""
+LONG = 15
+"""Characters that thirds and multiples of π take at least, with all their digits."""
 MAX_CHARACTERS = 1_000_000
 """The length of an equation's text beyond which it is refused."""
 
@@ -122,7 +124,7 @@ def exact_number(value: float) -> ExactNumber | None:
     >>> exact_number(2 / 3)
     ExactNumber(above=2, below=3, has_pi=False)
     """
-    if not 0.0 < value <= LARGEST_NUMERATOR * math.pi:
+    if not 0.0 < value <= LARGEST_NUMERATOR * math.pi or len(repr(value)) < LONG:
         return None
     for below in DENOMINATORS:
         for unit in (1.0, math.pi):

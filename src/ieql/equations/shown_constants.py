@@ -88,9 +88,10 @@ def _of_sum(
     for source, weight, error in zip(s.sources, s.weights, errors[1:], strict=False):
         unit = expression.nodes[source - d] if source >= d else None
         before = unit.args[0].bias if is_reciprocal(unit) else 1.0
-        if abs(weight * before) != 1.0 or is_power:
+        is_exponent = is_power and unit is not None and unit.unit is LOG
+        if abs(weight * before) != 1.0 or is_exponent:
             value, error = weight * before, error * abs(before)
-            found.append(ShownConstant(value, error, source, home, argument, is_power))
+            found.append(ShownConstant(value, error, source, home, argument, is_exponent))
     # The number above a fraction bar belongs to the factor of the fraction.
     if s.bias != 0.0 and not (is_reciprocal(node) and argument == 0):
         found.append(ShownConstant(s.bias, errors[0], None, home, argument))
@@ -164,7 +165,7 @@ def power_of(expression: Expression, home: int) -> int:
 
 def _argument(text: str) -> str:
     """What stands inside the brackets of a unit's text, with them."""
-    return text[text.index("(") :]
+    return text[max(text.find("("), 0) :]
 
 
 def _short(text: str) -> str:

@@ -53,15 +53,17 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
     if len(expression.nodes) > MOST_NODES:
         return expression
     best = None
-    for factored, trial in _forms(expression, X):
-        if not is_permitted(trial, expression, prior):
+    seen: set[Expression] = set()
+    for rewritten, trial in _forms(expression, X):
+        if trial in seen or not is_permitted(trial, expression, prior):
             continue
+        seen.add(trial)
         if best is None:
             best = trial
             continue
         better = size(trial, prior) < size(best, prior)
-        # A bracket is to be shorter for the reader as well.
-        if better and not (factored and _length(trial) > _length(best)):
+        # Brackets and sums of waves are to be shorter for the reader as well.
+        if better and not (rewritten and _length(trial) > _length(best)):
             best = trial
     if best is None:
         return expression
@@ -72,18 +74,20 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
 
 
 def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]]:
-    """The forms of an expression, and whether common factors were taken out."""
+    """The forms of an expression, and whether factors were taken out or waves multiplied."""
     has_waves = any(node.unit in (COS, SIN) for node in expression.nodes)
     for splits_waves in (False, True) if has_waves else (False,):
         algebra = Algebra(expression.names, X, splits_waves)
         try:
             with np.errstate(all="ignore"):
                 outputs = algebra.read(expression)
-                for flags in combinations((False, True), repeat=3):
-                    factored, grouped, real = flags
+                # A factor taken out of a sum of waves would be split into waves again.
+                factors = (False,) if splits_waves else (False, True)
+                for factored, grouped, real in combinations(factors, (False, True), (False, True)):
                     writer = _Writer(algebra, factored, grouped, real)
-                    yield factored, writer.builder.expression(*(writer.sum(z) for z in outputs))
-        except (NotRegularError, OverflowError):
+                    rewritten = factored or splits_waves
+                    yield rewritten, writer.builder.expression(*(writer.sum(z) for z in outputs))
+        except (NotRegularError, OverflowError, RecursionError):
             continue
 
 
@@ -210,12 +214,20 @@ class _Writer:
         return self._bases[number]
 
     def _with_factors(self, z: Terms) -> Terms:
-        """Terms with the factor that most of them have in common taken out, and so on."""
+        """Terms with the factor that most of them have in common taken out, and so on.
+
+        An input is taken out of the whole sum only: nobody writes x² + 2xy + y² as x(x + 2y) + y².
+        """
         algebra = self.algebra
         shared: dict[tuple[int, bool], list[int]] = {}
         for n, (_, p) in enumerate(z.terms):
             for b, e in p:
                 shared.setdefault((b, e > 0.0), []).append(n)
+        shared = {
+            (b, positive): members
+            for (b, positive), members in shared.items()
+            if not algebra.bases[b].is_input or (len(members) == len(z.terms) and not z.bias)
+        }
         most = max(shared.items(), key=lambda item: len(item[1]), default=None)
         if most is None or len(most[1]) < 2:
             return z
