@@ -148,10 +148,14 @@ class _NotebookTable:
         self.shown = self.show(self._content(), raw=True, display_id=True)
 
     def refresh(self) -> None:
-        self.shown.update(self._content(), raw=True)
+        self._replace(self._content())
 
     def stop(self) -> None:
-        self.shown.update({"text/plain": "", "text/html": ""}, raw=True)
+        self._replace({"text/plain": "", "text/html": ""})
+
+    def _replace(self, content: dict[str, str]) -> None:
+        if self.shown is not None:  # a shell that is not ready shows nothing
+            self.shown.update(content, raw=True)
 
     def _content(self) -> dict[str, str]:
         lines = self.lines("interrupt the kernel to stop it and keep everything")
