@@ -434,8 +434,8 @@ class FitOptions:
         default=False,
         metadata=_option(
             "bool, default False",
-            "Show the front as it grows, with the time left; plain lines where there is no "
-            "terminal.",
+            "Show the front as it grows, with the time left, in a terminal or a notebook; plain "
+            "lines elsewhere.",
             _as_it_is,
             Resume.ANEW,
             listed=False,

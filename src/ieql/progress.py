@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ieql.console import front_table, unfinished_text, visible
@@ -16,12 +18,14 @@ if TYPE_CHECKING:
     from ieql.equations.expression import Expression
     from ieql.observer import Snapshot
 
-__all__ = ["LiveDisplay"]
+__all__ = ["LiveDisplay", "notebook_display"]
 
 REFRESH = 4
 """Times a second that the clock is drawn anew."""
 MOST_ROWS = 12
 """Equations shown; of a longer front those around the selected one."""
+NOTEBOOK_WIDTH = 160
+"""Characters of a line in a notebook, where longer ones scroll."""
 
 
 class LiveDisplay:
@@ -34,7 +38,7 @@ class LiveDisplay:
     max_time : float or None
         Its seconds.
     console : rich Console, optional
-        Where to show it; default: the error stream.
+        Where to show it; default: the notebook that this runs in, or the error stream.
     """
 
     def __init__(
@@ -44,12 +48,19 @@ class LiveDisplay:
 
         self.start = start
         self.max_time = max_time
-        self.console = console or Console(file=sys.stderr)
+        show = notebook_display() if console is None else None
+        self.console = console or Console(
+            file=sys.stderr,
+            force_jupyter=False,  # there rich needs widgets that may not be installed
+            width=None if show is None else NOTEBOOK_WIDTH,
+        )
         self.front: pd.DataFrame | None = None
         self.expressions: Sequence[Expression] = ()
         self.n_trainings = 0
         self._live: Any = None
-        if self.console.is_terminal or self.console.is_jupyter:
+        if show is not None:
+            self._live = _NotebookTable(show, self._lines)
+        elif self.console.is_terminal:
             from rich.live import Live
 
             self._live = Live(
@@ -103,16 +114,73 @@ class LiveDisplay:
         """The clock and the front as they are now."""
         from rich.text import Text
 
-        lines = Text(f"{self._clock()}  (Ctrl-C stops it and keeps everything)\n", no_wrap=True)
+        text = Text(no_wrap=True)
+        for line, selected in self._lines("Ctrl-C stops it and keeps everything"):
+            text.append(f"{line}\n", style="bold" if selected else None)
+        return text
+
+    def _lines(self, hint: str) -> list[tuple[str, bool]]:
+        """The clock and the front line by line, and whether a line is a selected equation."""
+        lines = [(f"{self._clock()}  ({hint})", False)]
         if self.front is not None:
             shown = _shown(self.front)
             some = self.front.iloc[shown]
             equations = self.expressions[shown]
             header, *rows = front_table(some, equations, self.console.width, unfinished=True)
-            lines.append(f"{header}\n")
-            for row, selected in zip(rows, some["selected"], strict=True):
-                lines.append(f"{row}\n", style="bold" if selected else None)
+            lines += [(header, False), *zip(rows, map(bool, some["selected"]), strict=True)]
         return lines
+
+
+class _NotebookTable:
+    """A table in a notebook's output that is replaced by a newer one, and taken away at the end.
+
+    It is drawn anew after every round, and not by a clock of its own: what another thread shows
+    may end up in another cell.
+    """
+
+    def __init__(
+        self, show: Callable[..., Any], lines: Callable[[str], list[tuple[str, bool]]]
+    ) -> None:
+        self.show, self.lines = show, lines
+        self.shown: Any = None
+
+    def start(self) -> None:
+        self.shown = self.show(self._content(), raw=True, display_id=True)
+
+    def refresh(self) -> None:
+        self._replace(self._content())
+
+    def stop(self) -> None:
+        self._replace({"text/plain": "", "text/html": ""})
+
+    def _replace(self, content: dict[str, str]) -> None:
+        if self.shown is not None:  # a shell that is not ready shows nothing
+            self.shown.update(content, raw=True)
+
+    def _content(self) -> dict[str, str]:
+        lines = self.lines("interrupt the kernel to stop it and keep everything")
+        marked = [
+            f"<b>{html.escape(line)}</b>" if selected else html.escape(line)
+            for line, selected in lines
+        ]
+        style = "white-space:pre; overflow-x:auto; line-height:normal"
+        return {
+            "text/plain": "\n".join(line for line, _ in lines),
+            "text/html": f'<pre style="{style}">{"<br>".join(marked)}</pre>',
+        }
+
+
+def notebook_display() -> Callable[..., Any] | None:
+    """IPython's ``display`` if this runs in the kernel of a notebook, else None.
+
+    IPython is not loaded for the question: who runs in a kernel has loaded it.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if getattr(shell, "kernel", None) is None:
+        return None  # a plain interpreter, or IPython in a terminal
+    show: Callable[..., Any] = importlib.import_module("IPython.display").display
+    return show
 
 
 def _shown(front: pd.DataFrame) -> slice:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -334,6 +335,30 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
             lines += [model.why(k)]
         return "\n".join(lines)
+
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: the equations and the front; before a fit, the parameters."""
+        if not hasattr(self, "fitted_"):
+            return str(super()._repr_html_inner())
+        from ieql.report.notebook import notebook_html
+
+        return notebook_html(self.fitted_)
+
+    def _repr_latex_(self) -> str | None:
+        """The selected equations as a formula; None before a fit, or if text is to be shown."""
+        if not hasattr(self, "fitted_") or get_config()["display"] != "diagram":
+            return None
+        from ieql.report.notebook import notebook_latex
+
+        return notebook_latex(self.fitted_)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """All of them, of which a notebook takes the first that it can show."""
+        if not hasattr(self, "fitted_") or get_config()["display"] != "diagram":
+            return dict(super()._repr_mimebundle_(**kwargs))
+        bundle = {"text/plain": str(self), "text/html": self._repr_html_inner()}
+        formula = self._repr_latex_()
+        return bundle if formula is None else {**bundle, "text/latex": formula}
 
     def select(
         self,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fitted import model
 from ieql.equations.expression import Expression
 from ieql.export.latex import latex
-from ieql.export.mathml import mathml, mathml_number
+from ieql.export.mathml import mathml, mathml_number, mathml_pieces
 from ieql.export.numbers import decimal_text
 from ieql.report.words import number, uncertain
 from read_back import from_latex, from_mathml
@@ -42,9 +42,9 @@ def values(text):
         str,
         lambda e: from_latex(latex(e)),
         lambda e: from_mathml(mathml(e, target="y")),
-        lambda e: from_mathml(mathml(e, target="y", width=20)),
+        lambda e: from_mathml(mathml_pieces(e, target="y")),
     ],
-    ids=["text", "latex", "mathml", "mathml in lines"],
+    ids=["text", "latex", "mathml", "mathml in pieces"],
 )
 def test_read_back_it_has_the_same_values(text, printed):
     e = Expression.parse(text, NAMES)
@@ -62,11 +62,13 @@ def test_the_report_prints_the_equation_that_predicts():
     page = m.report_html()
     for k in range(len(EQUATIONS)):
         expected = m.predict(X, index=k)
-        template = page.partition(f'<template data-equation="0-{k}">')[2]
-        typeset = re.search(r"<math.*?</math>", template, re.S)[0]
-        spoken = re.search(r'alttext="y = (.*?)"', typeset)[1]
+        # The selected equation stands in the page itself.
+        template = page.partition(f'<template data-equation="0-{k}">')[2] or page
+        typeset = re.search(r'<span class="equation".*?</span>', template, re.S)[0]
+        spoken = re.search(r'aria-label="y = (.*?)"', typeset)[1]
         text, tex = re.findall(r"<pre[^>]*>y = (.*?)</pre>", template, re.S)[:2]
-        short = re.search(rf'<tr data-show="0-{k}".*?(<math.*?</math>)', page, re.S)[1]
+        row = page.partition(f'<tr role="row" data-show="0-{k}"')[2]
+        short = re.search(r'<span class="equation".*?</span>', row, re.S)[0]
         label = re.search(rf'data-show="0-{k}" aria-pressed.*?aria-label="[^"]*: ([^"]*)"', page)[1]
         for shown in (from_mathml(typeset), spoken, text, from_latex(tex), from_mathml(short)):
             np.testing.assert_allclose(values(shown), expected, rtol=1e-9)

@@ -68,7 +68,7 @@ def test_hovering_shows_the_equation(page):
 
 def shown(page):
     return page.run(
-        "return document.querySelector('#equation-0 .formula math').getAttribute('alttext')"
+        "return document.querySelector('#equation-0 .equation').getAttribute('aria-label')"
     )
 
 
@@ -123,3 +123,48 @@ def test_light_and_dark(page):
     light = page.run(colour)
     page.window(1200, 900, dark=True)
     assert page.run(colour) != light
+
+
+def boxes(page, selector):
+    """Left, top, right and bottom of elements."""
+    return page.run(
+        "return [...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect())"
+        ".map(b => [b.left, b.top, b.right, b.bottom])",
+        selector,
+    )
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_part_of_an_equation_covers_another(chromium, tmp_path, width):
+    terms = "2.125*cos(0.25*`v [m/s]`) - 0.4966*`v [m/s]` + 1.3002*sqrt(`T [K]`)/`v [m/s]` + 31.72"
+    m = model((terms,), names=("v [m/s]", "T [K]"), targets=("P [kW]",))
+    chromium.window(width, 900)
+    chromium.open(m.report(tmp_path / "report.html"))
+    pieces = boxes(chromium, ".formula math")
+    assert len(pieces) == 5
+    for k, (left, top, right, bottom) in enumerate(pieces):
+        for other_left, other_top, other_right, other_bottom in pieces[:k]:
+            beside = left >= other_right - 1 or other_left >= right - 1
+            below = top >= other_bottom - 1 or other_top >= bottom - 1
+            assert beside or below
+    ((left, _, right, _),) = boxes(chromium, ".formula")
+    assert all(left - 1 <= piece[0] and piece[2] <= right + 1 for piece in pieces)
+
+
+def test_a_term_wider_than_a_phone_scrolls_and_a_shadow_says_so(chromium, tmp_path):
+    long = " + ".join(f"{k}.2345*`input {k}`" for k in range(1, 6))
+    m = model((f"cos({long})",), names=tuple(f"input {k}" for k in range(1, 6)))
+    chromium.window(390, 900)
+    chromium.open(m.report(tmp_path / "report.html"))
+    formula = "const f = document.querySelector('.formula');"
+    assert chromium.run(f"{formula} return f.scrollWidth > f.clientWidth")
+    attached = chromium.run(f"{formula} return getComputedStyle(f).backgroundAttachment")
+    assert attached == "local, local, scroll, scroll"
+    assert chromium.run(f"{formula} return getComputedStyle(f).overflowX") == "auto"
+
+
+def test_on_a_phone_the_front_shows_its_equations_without_scrolling(page):
+    page.window(390, 800)
+    for left, _, right, _ in boxes(page, "#front-0 td.math"):
+        assert 0 <= left <= right <= 390
+    assert page.run("return document.querySelector('#front-0 table').getAttribute('role')")

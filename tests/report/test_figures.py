@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib as mpl
 
 mpl.use("agg")
@@ -84,6 +86,19 @@ def test_outliers_have_a_mark_of_their_own_and_do_not_flatten_the_rest(ax):
     np.testing.assert_allclose(np.asarray(outliers.get_offsets())[:, 1], low)  # at the border
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["outliers beyond the axes (3 of 3)"]
+
+
+def test_rows_far_off_do_not_flatten_the_rest_either(ax):
+    m = model()
+    y = m.evidence_.y.copy()
+    y[[5, 9]] += 1e6
+    m.evidence_ = replace(m.evidence_, y=y)
+    m.plot_residuals(over="x", ax=ax)
+    assert max(map(abs, ax.get_ylim())) < 1
+    assert [len(c.get_offsets()) for c in ax.collections] == [298, 2]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == [
+        "far rows beyond the axes (2 of 2)"
+    ]
 
 
 def test_outliers_among_the_other_rows(ax):

@@ -239,14 +239,62 @@ def test_outliers_are_listed_and_folded_if_they_are_many():
     assert "<details open>" in table
     rows = re.findall(r"<tr><th[^>]*>(\d+)</th>(.*?)</tr>", table, flags=re.S)
     assert [int(number) for number, _ in rows] == [4, 251]
-    x, z, measured, predicted, residual = (
+    x, z, measured, predicted, residual, sigmas = (
         float(cell.replace("−", "-")) for cell in re.findall(r"<td[^>]*>([^<]*)", rows[0][1])
     )
     assert predicted == pytest.approx(2.5 * x**2 + np.cos(z), rel=1e-4)
     assert measured == pytest.approx(predicted + 50, abs=1)
     assert residual == pytest.approx(predicted - measured, rel=1e-4)
+    assert sigmas == pytest.approx(abs(residual) / 0.1, rel=0.2)  # the noise is 0.1
     page = with_outliers(model(), range(11)).report_html()
     assert "<details>\n  <summary>11 rows, with the values of the selected" in page
+
+
+def shifted(m, places, by):
+    """The model with these rows of its sample moved off, but none of them left out of the fit."""
+    y = m.evidence_.y.copy()
+    y[places] += by
+    m.evidence_ = replace(m.evidence_, y=y)
+    return m
+
+
+def test_rows_far_off_that_stayed_in_the_fit_are_listed_too():
+    page = shifted(model(), [5, 9], 3.0).report_html()
+    part = page.partition('id="outliers-0"')[2].partition("</section>")[0]
+    assert "2 rows that stayed in the fit lie more than five sigmas from the equation" in part
+    assert "left out of the fit" not in part
+    rows = re.findall(r"<tr><td.*?</tr>", part, flags=re.S)
+    assert len(rows) == 2
+    sigmas = [float(re.findall(r">([^<]*)</td>", row)[-1]) for row in rows]
+    assert sigmas == sorted(sigmas, reverse=True)
+    assert sigmas[-1] > 20
+
+
+def test_of_many_rows_far_off_the_farthest_are_listed():
+    said = words(shifted(model(), list(range(12)), 3.0).report_html())
+    assert "12 rows that stayed in the fit lie more than five sigmas" in said
+    assert "the 10 farthest are:" in said
+
+
+def test_rows_are_not_suspect_for_normal_noise_nor_for_rounding(page):
+    assert "Suspect rows" not in page
+    assert "Suspect rows" not in model(noise=1e-15).report_html()
+
+
+def test_rows_far_off_do_not_flatten_the_residuals_and_are_marked_at_the_edge():
+    def plots(page):
+        return re.search(r'<svg[^>]*aria-label="Residuals of y over x.*?</svg>', page, re.S)[0]
+
+    def ticks(plot):
+        return re.findall(r'text-anchor="end">([^<]*)<', plot)
+
+    page = shifted(model(), [5, 9], 1e6).report_html()
+    assert ticks(plots(page)) == ticks(plots(model().report_html()))
+    assert "2 rows beyond the axes" in plots(page)
+    (triangles,) = re.findall(r'class="far" d="([^"]*)"', plots(page))
+    assert triangles.count("Z") == 2
+    assert "2 rows with residuals beyond the axes, which are scaled to the others" in words(page)
+    assert "beyond the axes" not in words(model().report_html())
 
 
 def test_outliers_of_one_output_are_not_those_of_another():
@@ -273,6 +321,58 @@ def test_errors_that_do_not_agree_are_a_matter_of_the_report():
     worse = replace(chosen, rmse_validation=10 * chosen.rmse_validation)
     changed(m, fronts=((*others, worse),))
     assert "differ by more than chance" in words(m.report_html())
+
+
+# --- the equation and its inputs -----------------------------------------------------------------
+
+
+def test_where_the_reported_error_comes_from_is_said_below_the_equation(page):
+    card = page.partition('id="equation-0"')[2].partition("</section>")[0]
+    assert "Validation error: on held-out rows that were not used to fit the constants" in card
+
+
+def test_lines_of_an_equation_can_end_between_its_terms():
+    m = model(("2", "3*`v [m/s]` + 1"), names=("v [m/s]",), targets=("P [kW]",))
+    formula = m.report_html().partition('class="formula"')[2].partition("</div>")[0]
+    pieces = re.findall(r"<math.*?</math>", formula, flags=re.S)
+    assert words(pieces[0]) == "P [kW] ="
+    assert len(pieces) == 3
+
+
+def test_inputs_that_the_equation_does_not_use_are_folded_away():
+    names = tuple(f"s{i}" for i in range(12))
+    page = model(("2", "3*s3 + s7"), names=names).report_html()
+    page = re.sub(r"<template.*?</template>", "", page, flags=re.S)
+    shown, _, folded = page.partition('<details class="unused">')
+    assert "Over 10 inputs that the equation does not use" in folded
+    assert [f"Residuals of y over s{k}" in shown for k in (2, 3, 7)] == [False, True, True]
+    assert "Residuals of y over s2" in folded
+    along = re.findall(r'aria-label="y along (\w+),', page)
+    assert along == ["s3", "s7"]
+    columns = page.partition('id="data"')[2]
+    assert "10 inputs that the equation does not use" in columns.partition("<table>")[2]
+    table = words(columns.partition("<details")[0])
+    assert "s3 input" in table
+    assert "s2 input" not in table
+    assert "s2 input" in words(columns)
+
+
+def test_few_inputs_that_are_not_used_stay_in_the_summary_of_the_data():
+    said = words(model(("2", "3*x"), names=("x", "z", "u")).report_html().partition('id="data"')[2])
+    assert "u input" in said
+    assert "does not use" not in said
+
+
+# --- the rest ------------------------------------------------------------------------------------
+
+
+def test_a_default_prior_is_not_called_what_an_expert_said(page):
+    assert "Prior: what the expert said" in page  # the preset motor
+    said = words(model(prior="plain").report_html())
+    assert "what the expert said" not in said
+    assert "the default units and costs were used (the preset plain )" in said
+    own = words(model(prior=Prior(costs={"cos": 9})).report_html())
+    assert "what the expert said A custom prior" in own
 
 
 def test_a_model_without_evidence_has_a_report_without_plots_of_data():
@@ -314,6 +414,11 @@ def test_the_page_stays_small():
     names = tuple("abcdef")
     front = ["1", *(" + ".join(f"{k}*{n}**2" for n in names[:k]) for k in range(1, 7))] * 2
     assert len(model(front, names=names).report_html()) < 1_000_000
+
+
+def test_the_page_of_a_map_stays_small():
+    front = [f"{k}*x*z + {k}*x + cos({k}*z)" for k in range(1, 13)]
+    assert len(model(front).report_html()) < 600_000
 
 
 def test_the_page_stays_small_whatever_was_found():

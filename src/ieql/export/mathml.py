@@ -6,20 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
-from ieql.equations.expression import Expression, Sum
-from ieql.equations.notation import (
-    FormulaWriter,
-    Rank,
-    Term,
-    exact_number,
-    is_reciprocal,
-    starts_with_constant,
-)
+from ieql.equations.expression import Expression
+from ieql.equations.notation import FormulaWriter, Rank, Term, exact_number
 from ieql.export.latex import GREEK, SYMBOL
 from ieql.export.numbers import decimal_text
-from ieql.units import COS, DIV, SIN, Unit
+from ieql.units import COS, SIN, Unit
 
-__all__ = ["mathml", "mathml_name", "mathml_number", "mathml_source"]
+__all__ = ["mathml", "mathml_name", "mathml_number", "mathml_pieces", "mathml_source"]
 
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 GREEK_LETTERS = dict(
@@ -33,6 +26,8 @@ TIMES = '<mo lspace="0.12em" rspace="0.12em">⁢</mo>'
 """The invisible times, with a thin space: ``2 x``."""
 WRITTEN_OUT = 999_999.5
 """Numbers below this are written without a power of ten."""
+SHORT_SUM = 4
+"""Terms of a sum that is written in one piece if they have a factor in common."""
 APPLY = "<mo>⁡</mo>"
 UNPRINTABLE = dict.fromkeys([*range(32), 127, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
 """Characters that XML does not know."""
@@ -43,7 +38,6 @@ def mathml(
     output: int = 0,
     precision: int | None = None,
     target: str | None = None,
-    width: int | None = None,
 ) -> str:
     """MathML of one output of an expression: a whole ``<math>`` element.
 
@@ -57,8 +51,6 @@ def mathml(
         Significant digits of the numbers; default: those that the equation has.
     target : str, optional
         Name of the left-hand side, written before an equals sign.
-    width : int, optional
-        Break the sum into lines of about so many characters; browsers do not do it by themselves.
 
     Examples
     --------
@@ -66,22 +58,39 @@ def mathml(
     '<mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>'
     """
     writer = _Writer(expression, _names(expression.names), precision)
-    whole = expression.outputs[output]
-    lines = [writer.whole(whole)]
-    if width is not None and sum(widths := _Ruler(writer).terms(whole)) > width:
-        lines = _lines(writer.terms(whole), widths, width)
     left = "" if target is None else f"{mathml_name(target)}<mo>=</mo>"
-    if len(lines) == 1:
-        body = f"<mrow>{left}{_line(lines[0])}</mrow>"
-    else:
-        rows = [
-            f"<mtr><mtd>{left if k == 0 else ''}</mtd><mtd>{_line(line, k == 0)}</mtd></mtr>"
-            for k, line in enumerate(lines)
-        ]
-        body = f'<mtable displaystyle="true">{"".join(rows)}</mtable>'
-    text = expression.text(output, precision)
-    spoken = _clean(text if target is None else f"{target} = {text}")
+    body = f"<mrow>{left}{_line(writer.whole(expression.outputs[output]))}</mrow>"
+    spoken = _spoken(expression, output, precision, target)
     return f'<math xmlns="{NAMESPACE}" alttext="{spoken}">{body}</math>'
+
+
+def mathml_pieces(
+    expression: Expression,
+    output: int = 0,
+    precision: int | None = None,
+    target: str | None = None,
+) -> str:
+    """The same for a place of any width: HTML with the left-hand side and each term on its own.
+
+    Browsers do not break the lines of a ``<math>`` element, but between two of them they do. The
+    whole is one formula with its text for those who do not see it. Parameters are those of
+    `mathml`.
+    """
+    writer = _Writer(expression, _names(expression.names), precision)
+    s = expression.outputs[output]
+    # A bracket is not broken, so that a long sum goes without.
+    terms = writer.whole(s) if len(s.sources) <= SHORT_SUM else writer.terms(s)
+    pieces = [] if target is None else [f"{mathml_name(target)}<mo>=</mo>"]
+    pieces += [_line([term], k == 0) for k, term in enumerate(terms)]
+    forms = [f'<math displaystyle="true"><mrow>{piece}</mrow></math>' for piece in pieces]
+    spoken = _spoken(expression, output, precision, target)
+    whole = "<wbr/>".join(forms)
+    return f'<span class="equation" role="math" aria-label="{spoken}">{whole}</span>'
+
+
+def _spoken(expression: Expression, output: int, precision: int | None, target: str | None) -> str:
+    text = expression.text(output, precision)
+    return _clean(text if target is None else f"{target} = {text}")
 
 
 def mathml_source(expression: Expression, source: int, precision: int | None = None) -> str:
@@ -142,19 +151,6 @@ def _names(names: tuple[str, ...]) -> list[str]:
     return [s if counts[s] == 1 else _upright(n) for s, n in zip(symbols, names, strict=True)]
 
 
-def _lines(terms: list[Term], widths: list[int], width: int) -> list[list[Term]]:
-    """Terms broken into lines of about `width` characters, given those of each."""
-    lines: list[list[Term]] = [[]]
-    used = 0
-    for term, wide in zip(terms, widths, strict=True):
-        if lines[-1] and used + wide > width:
-            lines.append([])
-            used = 0
-        lines[-1].append(term)
-        used += wide + 3
-    return lines
-
-
 def _line(terms: Sequence[Term], first: bool = True) -> str:
     text = ""
     for is_negative, form in terms:
@@ -207,29 +203,3 @@ class _Writer(FormulaWriter):
         if exponent is not None:
             name = f"<msup>{name}{exponent}</msup>"
         return f"<mrow>{name}{APPLY}{self.brackets('<mo>,</mo>'.join(args))}</mrow>"
-
-
-class _Ruler:
-    """About how many characters wide the terms of sums are."""
-
-    def __init__(self, writer: _Writer) -> None:
-        self.writer = writer
-        self.sources = [max(1, len(name)) for name in writer.expression.names]
-        for node in writer.expression.nodes:
-            parts = [sum(width + 3 for width in self.terms(a)) for a in node.args]
-            self.sources.append(max(parts) if node.unit is DIV else sum(parts) + 4)
-
-    def terms(self, s: Sum) -> list[int]:
-        pairs = zip(s.sources, s.weights, strict=True)
-        widths = [self.term(i, w) for i, w in pairs if w != 0.0]
-        if s.bias != 0.0 or not widths:
-            widths.insert(0 if starts_with_constant(s) else len(widths), self.number(s.bias))
-        return widths
-
-    def term(self, source: int, weight: float) -> int:
-        plain = not is_reciprocal(self.writer.forms[source].node)
-        is_one = plain and self.writer.number(abs(weight)) == self.writer.one
-        return self.sources[source] + (1 if is_one else self.number(weight))
-
-    def number(self, value: float) -> int:
-        return 1 + len(decimal_text(abs(value), self.writer.precision))

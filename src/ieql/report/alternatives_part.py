@@ -26,7 +26,7 @@ def alternatives_part(findings: Findings, output: int) -> dict[str, Any] | None:
             {
                 "index": a.index,
                 "key": None if a.index is None else f"{output}-{a.index}",
-                "typeset": Markup(typeset(a.candidate.expression, None, width=64)),
+                "typeset": Markup(typeset(a.candidate.expression, None)),
                 "nats": f"{a.nats:+.1f}".replace("-", "−"),
                 "largest_difference": number(a.largest_difference, 3),
                 "where": a.where_text(),

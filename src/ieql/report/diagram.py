@@ -24,6 +24,8 @@ SYMBOLS[IDENTITY.name] = "id"
 """What stands in the place of a unit, by its name; in that of any other its name."""
 MAX_DEAD = 14
 """Dead units drawn per layer, at most: a prior of many units would hide the live ones."""
+MAX_INPUTS = 8
+"""Inputs up to this number are all drawn; of more, those that are used and few others."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class _Layout:
         used = {i for s in self.e.sums for i in s.sources}
         named = list(enumerate(self.e.names))
         shown = [i for i, _ in named if i in used]
-        shown += [i for i, _ in named if i not in used][: max(0, MAX_DEAD - len(shown))]
+        shown += [i for i, _ in named if i not in used][: max(0, MAX_INPUTS - len(shown))]
         column: list[tuple[Place, int | None]] = [
             (Place("input", self.e.names[i], 0, 0, i in used), i) for i in sorted(shown)
         ]

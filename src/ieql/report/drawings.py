@@ -20,6 +20,7 @@ from ieql.report.words import number
 from ieql.selection import Candidate
 
 __all__ = [
+    "draw_rows",
     "drawn_words",
     "histogram_drawing",
     "pareto_drawing",
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+MOST_FAR = 50
+"""Rows far off that are drawn although few others are: the farthest."""
 DECADES = 1e-7
 """Part of the largest error below which errors are not told apart in the Pareto plot."""
 
@@ -104,13 +107,13 @@ def _brief(text: str, most: int) -> str:
 
 
 def parity_drawing(comparison: Comparison, target: str, n_points: int) -> str:
-    """Predicted over measured; outliers beyond the other rows stand at the border."""
+    """Predicted over measured; outliers and rows far off stand at the border if they lie beyond."""
     c = thinned_out(comparison, n_points)
-    rest = ~comparison.outlier
+    rest = ~(comparison.outlier | comparison.far)
     both = extent(comparison.measured[rest], comparison.predicted[rest])
     plot = Plot(both, both, f"{target}, measured", f"{target}, predicted", height=290)
     plot.line(np.array(both), np.array(both), "rule")
-    marked = _dots(plot, c, c.measured, c.predicted)
+    marked = draw_rows(plot, c, c.measured, c.predicted)
     return plot.svg(
         f"Predicted over measured {target}: RMSE {number(comparison.rmse)}, "
         f"R² {number(comparison.r2)}{marked}"
@@ -136,15 +139,15 @@ def residual_drawing(
 ) -> str:
     """Residuals over one input, with their running median.
 
-    The axes are those of the other rows: outliers, at the border if need be, do not flatten them.
+    The axes are those of the other rows: outliers and rows far off, at the border if need be, do
+    not flatten them.
     """
     c = thinned_out(comparison, n_points)
-    rest = ~comparison.outlier
-    reach = float(np.max(np.abs(comparison.residual[rest]), initial=0.0)) or 1.0
-    x_range = extent(comparison.X[rest, column])
+    reach = comparison.reach
+    x_range = extent(comparison.X[~comparison.outlier, column])
     plot = Plot(x_range, (-reach, reach), name, f"residual of {target}", height=220)
     plot.level(0.0, "rule")
-    marked = _dots(plot, c, c.X[:, column], c.residual)
+    marked = draw_rows(plot, c, c.X[:, column], c.residual)
     bulk = comparison.bulk
     plot.line(*running_median(comparison.X[bulk, column], comparison.residual[bulk]), "trend")
     return plot.svg(f"Residuals of {target} over {name}{marked}")
@@ -175,12 +178,14 @@ def slice_drawing(
 
 
 def thinned_out(comparison: Comparison, n_points: int) -> Comparison:
-    """Few enough rows to draw, points outside the data and every outlier among them."""
+    """Few enough rows to draw; every outlier and the rows farthest off are among them."""
     inside = np.flatnonzero(comparison.bulk)
     outside = np.flatnonzero(comparison.outside)
     few = outside[:: max(1, -(-len(outside) // max(1, n_points // 4)))]
     rest = inside[:: max(1, -(-len(inside) // max(1, n_points - len(few))))]
-    rows = np.concatenate([rest, few, np.flatnonzero(comparison.outlier)])
+    far = np.flatnonzero(comparison.far)
+    far = far[np.argsort(-np.abs(comparison.residual[far]))][:MOST_FAR]
+    rows = np.unique(np.concatenate([rest, few, far, np.flatnonzero(comparison.outlier)]))
     return Comparison(
         comparison.X[rows],
         comparison.measured[rows],
@@ -216,16 +221,29 @@ def drawn_words(comparison: Comparison, n_points: int, rows: str, n_outliers: in
     return f"{words}, and " + ("the outlier" if marked == 1 else f"all {marked:,} outliers")
 
 
-def _dots(plot: Plot, c: Comparison, x: Array, y: Array) -> str:
-    """Draw all rows, each kind by its own mark; words on the outliers, for the plot's label."""
-    plot.points(x[c.bulk], y[c.bulk], "dots")
-    plot.points(x[c.outside], y[c.outside], "dots outside")
+def draw_rows(plot: Plot, c: Comparison, x: Array, y: Array) -> str:
+    """Draw all rows, each kind by its own mark; words on the special ones, for the plot's label."""
+    said = ""
+    n_beyond = 0
+    for rows, kind in ((c.bulk, "dots"), (c.outside, "dots outside")):
+        (x_in, y_in), sides = _moved_in(plot, x[rows], y[rows])
+        beyond = sides.any(axis=1)
+        plot.points(x_in[~beyond], y_in[~beyond], kind)
+        plot.arrows(x_in[beyond], y_in[beyond], sides[beyond], kind.replace("dots", "far"))
+        n_beyond += int(beyond.sum())
+    if n_beyond:
+        said += f"; {n_beyond} row{'s' * (n_beyond > 1)} beyond the axes"
     if not c.outlier.any():
-        return ""
-    x_in, x_side = at_the_border(x[c.outlier], *plot.ranges[0])
-    y_in, y_side = at_the_border(y[c.outlier], *plot.ranges[1])
-    sides = np.column_stack([x_side, y_side]).astype(np.float64)
+        return said
+    (x_in, y_in), sides = _moved_in(plot, x[c.outlier], y[c.outlier])
     beyond = sides.any(axis=1)
     plot.crosses(x_in[~beyond], y_in[~beyond], "outlier")
     plot.arrows(x_in[beyond], y_in[beyond], sides[beyond], "outlier beyond")
-    return f"; {len(x_in)} outliers marked, {int(beyond.sum())} of them beyond the axes"
+    return f"{said}; {len(x_in)} outliers marked, {int(beyond.sum())} of them beyond the axes"
+
+
+def _moved_in(plot: Plot, x: Array, y: Array) -> tuple[tuple[Array, Array], Array]:
+    """Points moved to the border of a plot if they lie beyond, and on which side they lay."""
+    x_in, x_side = at_the_border(x, *plot.ranges[0])
+    y_in, y_side = at_the_border(y, *plot.ranges[1])
+    return (x_in, y_in), np.column_stack([x_side, y_side]).astype(np.float64)

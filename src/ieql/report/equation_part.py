@@ -13,7 +13,7 @@ from ieql.equations.expression import Expression
 from ieql.equations.shown_constants import power_of, shown_constants
 from ieql.errors import IeqlError
 from ieql.export.latex import latex
-from ieql.export.mathml import mathml, mathml_source
+from ieql.export.mathml import mathml_pieces, mathml_source
 from ieql.report.diagram import diagram
 from ieql.report.drawings import (
     drawn_words,
@@ -25,12 +25,13 @@ from ieql.report.drawings import (
 from ieql.report.evidence import Evidence
 from ieql.report.findings import Findings
 from ieql.report.network_drawing import network_drawing
+from ieql.report.overview_part import overview_part
 from ieql.report.svg import clean, extent
 from ieql.report.views import compare, slice_through
 from ieql.report.words import number, uncertain, unit_name
 from ieql.selection import Candidate
 
-__all__ = ["PageBudget", "constants", "equation_part", "shown_inputs"]
+__all__ = ["PageBudget", "constants", "equation_part", "shown_inputs", "typeset"]
 
 MAX_DOTS = 40_000
 """Dots in all plots of the page together, about; what keeps it below two megabytes."""
@@ -54,7 +55,7 @@ class PageBudget:
         """Share the page among all equations of all fronts."""
         n_equations = sum(len(front) for front in findings.model.fronts)
         n_inputs = min(len(findings.model.names), MAX_INPUTS, max(2, MAX_PLOTS // n_equations))
-        n_dots = MAX_DOTS // (n_equations * (1 + n_inputs))
+        n_dots = MAX_DOTS // (n_equations * (2 + n_inputs))
         # Outliers are drawn in any case; their marks take about twice the room of a dot.
         n_dots -= 2 * max((len(rows) for rows in findings.model.outliers), default=0)
         return cls(n_dots=int(np.clip(n_dots, 60, 400)), n_inputs=n_inputs)
@@ -81,8 +82,9 @@ def equation_part(
         "rmse_validation": candidate.rmse_validation,
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
         "safety": safety_facts(candidate),
-        "typeset": Markup(typeset(e, target, width=76)),
-        "short": Markup(typeset(e, None, width=52)),
+        "typeset": Markup(typeset(e, target)),
+        "short": Markup(typeset(e, None)),
+        "overview": None,
         "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
     }
     X = None if findings.evidence is None else findings.evidence.X
@@ -94,6 +96,8 @@ def equation_part(
             name: [Markup(d) for d in drawing] if isinstance(drawing, list) else drawing
             for name, drawing in drawings.items()
         }
+        if part["overview"] is not None:
+            part["overview"]["drawing"] = Markup(part["overview"]["drawing"])
     return part
 
 
@@ -108,6 +112,10 @@ def _drawings(
     n_outliers = len(findings.model.outliers[output])
     rows = "sampled rows" if evidence.n_sampled + n_outliers < evidence.n_rows else "rows"
     columns = shown_inputs(findings, e, MAX_INPUTS if chosen else budget.n_inputs)
+    used = [j for j in columns if findings.model.names[j] in e.inputs_used]
+    overview = overview_part(findings, evidence, output, index, comparison, budget.n_dots)
+    # A curve that shows the whole domain is the slice, and more.
+    sliced = overview is None or overview["kind"] != "curve" or not overview["is_whole"]
     centre = [c.mean for c in evidence.inputs]
     slices = {
         j: slice_through(
@@ -117,19 +125,23 @@ def _drawings(
             (evidence.inputs[j].low, evidence.inputs[j].high),
             findings.model.domain[findings.model.names[j]],
         )
-        for j in columns
+        for j in (used if sliced else ())
     }
     # One scale for all slices: an input that matters little is seen to matter little.
     y_range = extent(*(cut.y for cut in slices.values()))
+
+    def residuals(inputs: list[int]) -> list[str]:
+        names = findings.model.names
+        return [residual_drawing(comparison, j, names[j], target, budget.n_dots) for j in inputs]
+
     return {
+        "overview": overview,
         "overall": [
             parity_drawing(comparison, target, budget.n_dots),
             histogram_drawing(comparison, target),
         ],
-        "residuals": [
-            residual_drawing(comparison, j, findings.model.names[j], target, budget.n_dots)
-            for j in columns
-        ],
+        "residuals": residuals(used),
+        "residuals_unused": residuals([j for j in columns if j not in used]),
         "slices": [
             slice_drawing(
                 cut, y_range, findings.model.names[j], target, bool(findings.model.declared)
@@ -138,6 +150,7 @@ def _drawings(
         ],
         "drawn": drawn_words(comparison, budget.n_dots, rows, n_outliers),
         "n_outliers": n_outliers,
+        "n_far": int(comparison.far.sum()),
         "r2": comparison.r2,
         "n_undefined": comparison.n_undefined,
         "n_left_out": len(findings.model.names) - len(columns),
@@ -154,10 +167,10 @@ def shown_inputs(findings: Findings, e: Expression, most: int) -> list[int]:
 # --- the equation as text ------------------------------------------------------------------------
 
 
-def typeset(e: Expression, target: str | None, width: int | None = None) -> str:
-    """MathML, or a sentence where the equation is too long to be read anyway."""
+def typeset(e: Expression, target: str | None) -> str:
+    """MathML in pieces, or a sentence where the equation is too long to be read anyway."""
     try:
-        form = mathml(e, target=target, width=width)
+        form = mathml_pieces(e, target=target)
     except IeqlError:
         form = None
     if form is None or len(form) > LONG:

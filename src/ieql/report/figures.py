@@ -82,7 +82,7 @@ def draw_pareto(ax: Axes, front: Sequence[Candidate], selected: int, target: str
 
 def draw_parity(ax: Axes, comparison: Comparison, target: str = "y") -> Axes:
     """Predicted over measured; on the line they agree."""
-    rest = ~comparison.outlier
+    rest = ~(comparison.outlier | comparison.far)
     both = np.concatenate([comparison.measured[rest], comparison.predicted[rest]])
     ends = extent(both)
     _scatter(ax, comparison, comparison.measured, comparison.predicted, ends, ends)
@@ -109,7 +109,7 @@ def draw_residuals(
 ) -> Axes:
     """Residuals over one input, with their running median."""
     x, r, rest = comparison.X[:, column], comparison.residual, ~comparison.outlier
-    reach = float(np.max(np.abs(r[rest]), initial=0.0)) or 1.0
+    reach = comparison.reach
     ax.axhline(0.0, color="0.4", linewidth=1, zorder=1)
     _scatter(ax, comparison, x, r, extent(x[rest]), (-reach, reach))
     bulk = comparison.bulk
@@ -218,21 +218,29 @@ def _scatter(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
 ) -> None:
-    """Rows by kind; the ranges are those of all but the outliers."""
-    bulk, outside = comparison.bulk, comparison.outside
+    """Rows by kind; the ranges are those of all but the outliers and rows far off."""
+    bulk, outside = comparison.bulk & ~comparison.far, comparison.outside & ~comparison.far
     ax.scatter(x[bulk], y[bulk], s=10, alpha=0.5, color=LIVE, linewidths=0, zorder=2)
     if outside.any():
         ax.scatter(
             x[outside], y[outside], s=14, marker="D", color=OUTSIDE, zorder=3, label="extrapolation"
         )
-    if comparison.outlier.any():
-        _mark_outliers(ax, x[comparison.outlier], y[comparison.outlier], x_range, y_range)
-    if outside.any() or comparison.outlier.any():
+    special = {"far rows": (comparison.far, LIVE), "outliers": (comparison.outlier, PROHIBITED)}
+    for name, (rows, colour) in special.items():
+        if rows.any():
+            _mark(ax, x[rows], y[rows], x_range, y_range, name, colour)
+    if outside.any() or any(rows.any() for rows, _ in special.values()):
         ax.legend(frameon=False)
 
 
-def _mark_outliers(
-    ax: Axes, x: Any, y: Any, x_range: tuple[float, float], y_range: tuple[float, float]
+def _mark(
+    ax: Axes,
+    x: Any,
+    y: Any,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    name: str,
+    colour: str,
 ) -> None:
     """Crosses, and triangles at the border for those beyond it: they do not flatten the rest."""
     bounds = [_with_room(r) for r in (x_range, y_range)]
@@ -240,8 +248,8 @@ def _mark_outliers(
     y, y_side = at_the_border(y, *bounds[1])
     where = np.where(y_side != 0, 2 * y_side, x_side)  # up and down before left and right
     n = len(x)
-    marks = {0: ("x", f"outliers ({n})"), 1: (">", ""), -1: ("<", ""), 2: ("^", ""), -2: ("v", "")}
-    beyond = f"outliers beyond the axes ({int((where != 0).sum())} of {n})"
+    marks = {0: ("x", f"{name} ({n})"), 1: (">", ""), -1: ("<", ""), 2: ("^", ""), -2: ("v", "")}
+    beyond = f"{name} beyond the axes ({int((where != 0).sum())} of {n})"
     for side, (marker, label) in marks.items():
         of = where == side
         if of.any():
@@ -250,7 +258,7 @@ def _mark_outliers(
                 y[of],
                 s=28,
                 marker=marker,
-                color=PROHIBITED,
+                color=colour,
                 zorder=5,
                 clip_on=False,
                 label=label or beyond,

@@ -1,13 +1,17 @@
-"""The part of the page that lists the rows that were left out of a fit."""
+"""The part of the page that lists suspect rows: those left out of a fit, and others far from it."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from ieql.doubts import few_rows_sentence, outlier_sentence
 from ieql.report.equation_part import shown_inputs
 from ieql.report.evidence import MAX_OUTLIERS
 from ieql.report.findings import Findings
+from ieql.report.views import Comparison, compare
 from ieql.report.words import number
 
 __all__ = ["doubts", "outlier_part"]
@@ -15,7 +19,11 @@ __all__ = ["doubts", "outlier_part"]
 MAX_INPUTS = 6
 """Inputs that the table shows; those that the equation uses come first."""
 OPEN = 10
-"""A longer table is folded."""
+"""A longer table is folded, and of rows that stayed in the fit only so many are listed."""
+SUSPECT = 5.0
+"""How many sigmas off a row that stayed in the fit is suspect: of normal ones, 1 in 2 million."""
+NEGLIGIBLE = 1e-9
+"""Part of the target's spread below which residuals are rounding."""
 
 
 def doubts(findings: Findings, output: int) -> list[str]:
@@ -27,40 +35,66 @@ def doubts(findings: Findings, output: int) -> list[str]:
 
 
 def outlier_part(findings: Findings, output: int) -> dict[str, Any] | None:
-    """The table of an output's outliers, with the selected equation's values; None without any."""
+    """The suspect rows of an output, with the selected equation's values; None without any.
+
+    They are the outliers, which were left out of the fit, and rows that stayed in it although they
+    lie far from the equation.
+    """
     rows = findings.model.outliers[output]
     evidence = findings.evidence
-    if not rows:
-        return None
+    e = findings.model.candidate(None, output).expression
+    columns = shown_inputs(findings, e, MAX_INPUTS)
     places = {} if evidence is None or not evidence.outliers else evidence.outliers[output]
     part: dict[str, Any] = {
         "sentence": _sentence(findings, output, MAX_OUTLIERS if not places else OPEN),
         "folded": len(places) > OPEN,
         "n_left_out": len(rows) - len(places),
-        "n_inputs_left_out": 0,
-        "names": [],
+        "n_inputs_left_out": len(findings.model.names) - len(columns),
+        "names": [findings.model.names[j] for j in columns],
         "rows": [],
+        "kept": [],
+        "n_kept": 0,
     }
-    if evidence is None or not places:
-        return part
-    e = findings.model.fronts[output][findings.model.selected[output]].expression
-    columns = shown_inputs(findings, e, MAX_INPUTS)
-    at = list(places.values())
-    measured = evidence.y[at, output]
-    predicted = e.evaluate(evidence.X[at])[:, 0]
-    part["names"] = [findings.model.names[j] for j in columns]
-    part["n_inputs_left_out"] = len(findings.model.names) - len(columns)
-    part["rows"] = [
-        {
-            "number": row + 1,
-            "inputs": [number(float(x), 6) for x in evidence.X[place, columns]],
-            "measured": number(float(y), 6),
-            "predicted": number(float(f), 6),
-            "residual": number(float(f - y), 6),
-        }
-        for (row, place), y, f in zip(places.items(), measured, predicted, strict=True)
-    ]
-    return part
+    if evidence is not None:
+        y = evidence.y[:, output]
+        comparison = compare(e, evidence.X, y, evidence.outside, evidence.outlier(output))
+        sigma = comparison.sigma
+        at = list(places.values())
+        predicted = e.evaluate(evidence.X[at])[:, 0]
+        part["rows"] = [
+            {"number": row + 1, **_row(evidence.X[place, columns], y[place], value, sigma)}
+            for (row, place), value in zip(places.items(), predicted, strict=True)
+        ]
+        far = _far_rows(comparison)
+        part["n_kept"] = len(far)
+        part["kept"] = [
+            _row(comparison.X[k, columns], comparison.measured[k], comparison.predicted[k], sigma)
+            for k in far[:OPEN]
+        ]
+    return part if rows or part["n_kept"] else None
+
+
+def _row(inputs: Any, measured: float, predicted: float, sigma: float) -> dict[str, Any]:
+    residual = float(predicted - measured)
+    known = sigma > 0.0 and math.isfinite(residual)
+    return {
+        "inputs": [number(float(x), 6) for x in inputs],
+        "measured": number(float(measured), 6),
+        "predicted": number(float(predicted), 6),
+        "residual": number(residual, 6),
+        "sigmas": number(abs(residual) / sigma, 2) if known else "–",
+    }
+
+
+def _far_rows(c: Comparison) -> list[int]:
+    """Rows of the sample that stayed in the fit but lie far off, the farthest first."""
+    spread = float(np.std(c.measured[c.bulk])) if c.bulk.any() else 0.0
+    if not c.sigma > NEGLIGIBLE * spread:
+        return []  # of an exact equation only rounding is left
+    sizes = np.where(c.bulk, np.abs(c.residual), 0.0)
+    far = np.flatnonzero(sizes > SUSPECT * c.sigma)
+    ordered: list[int] = far[np.argsort(-sizes[far])].tolist()
+    return ordered
 
 
 def _sentence(findings: Findings, output: int, listed: int = OPEN) -> str | None:

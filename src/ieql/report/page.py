@@ -12,7 +12,8 @@ from typing import Any
 from ieql.doubts import ending, validation_sentence
 from ieql.export.mathml import mathml_name
 from ieql.model import FittedModel
-from ieql.options import listed
+from ieql.options import FitOptions, listed
+from ieql.prior import Prior
 from ieql.report.alternatives_part import alternatives_part
 from ieql.report.diagram import diagram
 from ieql.report.drawings import pareto_drawing
@@ -30,6 +31,8 @@ NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\ud800-\\udfff\\ufffe\\uffff]
 """Characters that HTML does not know, and halves of such that cannot be written to a file."""
 MAX_COLUMNS = 200
 """Columns listed in the summary of the data, at most."""
+MAX_UNUSED = 6
+"""More inputs that no selected equation uses are folded away in that summary."""
 
 
 def page(model: FittedModel, evidence: Evidence | None = None) -> str:
@@ -127,6 +130,7 @@ def _joint(findings: Findings) -> Any:
 def _prior(findings: Findings) -> dict[str, Any]:
     prior = findings.model.prior
     return {
+        "is_default": prior == Prior.of(FitOptions().prior),
         "preset": preset_name(prior),
         "prohibitions": prohibitions(prior),
         "rules": input_rules(prior),
@@ -183,12 +187,18 @@ def _data(findings: Findings) -> dict[str, Any]:
         for name in findings.model.names[:MAX_COLUMNS]
     ]
     targets = {} if evidence is None else {c.name: c for c in evidence.targets}
+    unused = []
+    used = {name for e in findings.model.expressions() for name in e.inputs_used}
+    if len(findings.model.names) - len(used) > MAX_UNUSED:
+        unused = [row for row in rows if row["name"] not in used]
+        rows = [row for row in rows if row["name"] in used]
     rows += [
         {"name": name, "role": "target", "column": targets.get(name), "domain": None}
         for name in findings.model.targets[:MAX_COLUMNS]
     ]
     return {
         "rows": rows,
+        "unused": unused,
         "evidence": evidence,
         "left_out": max(0, len(findings.model.names) - MAX_COLUMNS),
         "declared": bool(findings.model.declared),

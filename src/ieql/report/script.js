@@ -4,20 +4,17 @@
   const status = document.getElementById("status");
 
   // --- choosing an equation ---------------------------------------------------------------------
-  const first = new Map(); // the figures of the selected equation, kept while another one is shown
+  const first = new Map(); // what the page began with, kept while another equation is shown
 
   function show(key) {
     const output = key.split("-")[0];
     const template = document.querySelector(`template[data-equation="${key}"]`);
-    if (!template) return;
-    const parts = template.content.cloneNode(true);
-    for (const card of document.querySelectorAll(`[data-output="${output}"]`)) {
-      const slot = card.querySelector("[data-slot]");
-      if (!slot) continue;
+    const parts = template ? template.content.cloneNode(true) : null; // the selected one has none
+    for (const slot of document.querySelectorAll(`[data-output="${output}"] [data-slot]`)) {
       const name = slot.dataset.slot;
-      if (name === "figures" && !first.has(output)) first.set(output, [...slot.childNodes]);
-      const part = parts.querySelector(`[data-part="${name}"]`);
-      slot.replaceChildren(...(part ? part.childNodes : first.get(output)));
+      const place = `${output}-${name}`;
+      if (!first.has(place)) first.set(place, [...slot.childNodes]);
+      slot.replaceChildren(...(parts ? parts.querySelector(`[data-part="${name}"]`).childNodes : first.get(place)));
     }
     for (const row of document.querySelectorAll(`tr[data-show^="${output}-"]`)) {
       if (row.dataset.show === key) row.setAttribute("aria-current", "true");

@@ -19,6 +19,8 @@ from ieql.report.words import number
 __all__ = ["Plot", "clean", "extent", "legend", "tick_values"]
 
 Array = NDArray[np.float64]
+STRAIGHT = 0.15
+"""How far from a straight line a point may lie, in about pixels, to be left out of it."""
 UNPRINTABLE = dict.fromkeys([*range(32), 127, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
 
 
@@ -68,6 +70,8 @@ class Plot:
         Room around the range, as a part of it.
     letter : float
         Room for letters of so many times the usual size, as on a small screen.
+    room : float
+        Room on the right of the axes, for a legend.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class Plot:
         y_log: bool = False,
         margin: float = 0.04,
         letter: float = 1.0,
+        room: float = 0.0,
     ) -> None:
         self.letter = letter
         self.width, self.height = width, height
@@ -95,7 +100,7 @@ class Plot:
             for r, log, most in zip(self.ranges, self.logs, (max(2, width // 62), 6), strict=True)
         ]
         longest = max((len(number(t)) for t in self.ticks[1]), default=1)
-        self.left, self.right = letter * (26.0 + 6.4 * longest), width - 10.0
+        self.left, self.right = letter * (26.0 + 6.4 * longest), width - 10.0 - room
         self.top, self.bottom = 10.0, height - letter * 42.0
         self.parts: list[str] = [self._frame(x_label, y_label)]
 
@@ -156,6 +161,24 @@ class Plot:
             down = ok
         if path:
             self.parts.append(f'<path class="{kind}" d="{path}"/>')
+
+    def ribbon(self, x: Array, low: Array, high: Array, kind: str) -> None:
+        """What lies between two lines, filled, with a gap where one of them is not known."""
+        known = np.isfinite(low) & np.isfinite(high)
+        path = ""
+        for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(known)) + 1):
+            if known[part[0]] and len(part) > 1:
+                across = np.concatenate([self.x(x[part]), self.x(x[part[::-1]])])
+                along = np.concatenate([self.y(low[part]), self.y(high[part[::-1]])])
+                path += _outline(across.tolist(), along.tolist())
+        if path:
+            self.parts.append(f'<path class="{kind}" d="{path}"/>')
+
+    def shapes(self, outlines: Sequence[tuple[Array, Array]], kind: str) -> None:
+        """Closed lines, filled between the outer and the inner ones."""
+        path = "".join(_outline(self.x(x).tolist(), self.y(y).tolist()) for x, y in outlines)
+        if path:
+            self.parts.append(f'<path class="{kind}" fill-rule="evenodd" d="{path}"/>')
 
     def bars(self, edges: Array, heights: Array, kind: str = "bar") -> None:
         """Bars from zero between neighbouring edges."""
@@ -252,6 +275,27 @@ def _short(value: float) -> str:
     """A coordinate to a tenth, without a superfluous zero; far outside stays just outside."""
     text = f"{min(max(value, -9999.0), 9999.0):.1f}"
     return text[:-2] if text.endswith(".0") else text
+
+
+def _outline(x: Sequence[float], y: Sequence[float]) -> str:
+    """A closed line; of points in a row, as far as the eye can tell, only the ends."""
+    points = list(zip(x, y, strict=True))
+    kept, passed = points[:1], points[:0]
+    for point, after in zip(points[1:], [*points[2:], points[0]], strict=True):
+        passed.append(point)
+        if not all(_is_between(p, kept[-1], after) for p in passed):
+            kept.append(point)
+            passed.clear()
+    return "M" + "L".join(f"{_short(a)} {_short(b)}" for a, b in kept) + "Z"
+
+
+def _is_between(p: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> bool:
+    """Whether a point lies, about, on the straight line between two others."""
+    dx, dy = b[0] - a[0], b[1] - a[1]
+    length = math.hypot(dx, dy) or 1.0
+    aside = (dx * (p[1] - a[1]) - dy * (p[0] - a[0])) / length
+    along = (dx * (p[0] - a[0]) + dy * (p[1] - a[1])) / length
+    return abs(aside) <= STRAIGHT and 0.0 <= along <= length
 
 
 def _cut(text: str, most: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,17 @@ from ieql.selection import Candidate
 
 __all__ = [
     "Comparison",
+    "Map",
     "Slice",
     "at_the_border",
     "compare",
+    "curve_over",
+    "cut_to",
     "frequencies",
     "histogram",
+    "map_over",
     "running_median",
+    "shown_range",
     "slice_through",
     "staircase",
 ]
@@ -26,6 +32,14 @@ __all__ = [
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 SLICE_POINTS = 161
+CURVE_POINTS = 481
+"""A curve of one input may swing often."""
+MAP_POINTS = (57, 43)
+"""Points of a map, along its first and its second input."""
+MANY = 20
+"""Of fewer residuals a histogram shows all."""
+FAR = 6.0
+"""So many times what three quarters of the residuals stay below is far: some seven times sigma."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +76,40 @@ class Comparison:
         """Predicted minus measured."""
         difference: Array = self.predicted - self.measured
         return difference
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest residual, either way, that axes are scaled to: a few far ones do not count.
+
+        Far is what lies several times beyond three quarters of the rows, and beyond nearly all of
+        them: where a tenth of the rows lies far away, that is no accident and is shown.
+        """
+        sizes = np.abs(self.residual[self.bulk])
+        rest = np.abs(self.residual[~self.outlier])
+        if len(sizes):
+            usual, most = np.quantile(sizes, [0.75, 0.95], method="lower").tolist()
+            limit = max(FAR * usual, 2.0 * most)
+            rest = rest[rest <= limit] if limit > 0.0 else rest
+        return float(rest.max(initial=0.0)) or 1.0
+
+    @property
+    def far(self) -> Mask:
+        """The rows beyond that reach, outliers, which have a mark of their own, left out."""
+        return self.beyond(self.reach)
+
+    def beyond(self, reach: float) -> Mask:
+        """The rows, outliers left out, whose residuals are larger than `reach`."""
+        mask: Mask = (np.abs(self.residual) > reach) & ~self.outlier
+        return mask
+
+    @property
+    def sigma(self) -> float:
+        """What the standard deviation of the residuals would be if they were normal.
+
+        From their median, so that rows far off do not hide behind their own size.
+        """
+        sizes = np.abs(self.residual[self.bulk])
+        return 1.4826 * float(np.median(sizes)) if len(sizes) else float("nan")
 
     @property
     def rmse(self) -> float:
@@ -111,7 +159,10 @@ def histogram(residual: Array) -> tuple[Array, Array]:
     """Counts and edges of a histogram; its middle is zero's, outliers are in the last bins."""
     if len(residual) == 0:
         return np.zeros(1), np.array([-0.5, 0.5])
-    reach = float(np.quantile(np.abs(residual), 0.995))
+    sizes = np.abs(residual)
+    # Of more than a few rows the last one alone does not count, however far off it lies.
+    most = np.sort(sizes)[:-1] if len(sizes) >= MANY else sizes
+    reach = float(np.quantile(most, 0.995))
     reach = reach if reach > 1e-300 else 1.0  # an exact equation has residuals of zero
     n_bins = int(np.clip(2 * round(len(residual) ** (1 / 3)), 8, 32)) + 1
     edges = np.linspace(-reach, reach, n_bins + 1)
@@ -164,6 +215,72 @@ def slice_through(
     X[:, column] = np.linspace(low, high, SLICE_POINTS)
     y = expression.evaluate(X)[:, 0]
     return Slice(X[:, column], np.where(np.abs(y) < 1e150, y, np.nan), data, domain)
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """An equation over two inputs, the others at their means, on a grid.
+
+    Attributes
+    ----------
+    x, y : arrays
+        The values of the two inputs, in order.
+    values : array (len(y), len(x))
+        NaN where the equation is undefined.
+    """
+
+    x: Array
+    y: Array
+    values: Array
+
+
+def shown_range(values: Array, domain: tuple[float, float]) -> tuple[float, float]:
+    """The domain, but not so much of it that the rows shrink to less than a third of the axis."""
+    low, high = float(values.min()), float(values.max())
+    width = high / 2 - low / 2
+    width = 2 * width if width > 0.0 else domain[1] - domain[0]
+    return min(low, max(domain[0], low - width)), max(high, min(domain[1], high + width))
+
+
+def curve_over(
+    expression: Expression, column: int, centre: Sequence[float], ends: tuple[float, float]
+) -> tuple[Array, Array]:
+    """The rows of a table along one input, the others at `centre`, and the equation's values."""
+    X = np.tile(np.asarray(centre, dtype=np.float64), (CURVE_POINTS, 1))
+    X[:, column] = np.linspace(*ends, CURVE_POINTS)
+    y = expression.evaluate(X)[:, 0]
+    return X, np.where(np.abs(y) < 1e150, y, np.nan)
+
+
+def map_over(
+    expression: Expression,
+    columns: tuple[int, int],
+    centre: Sequence[float],
+    ends: tuple[tuple[float, float], tuple[float, float]],
+) -> Map:
+    """Evaluate an equation with one output over two of its inputs."""
+    x, y = (np.linspace(*pair, n) for pair, n in zip(ends, MAP_POINTS, strict=True))
+    X = np.tile(np.asarray(centre, dtype=np.float64), (len(x) * len(y), 1))
+    X[:, columns[0]], X[:, columns[1]] = np.tile(x, len(y)), np.repeat(y, len(x))
+    values = expression.evaluate(X)[:, 0].reshape(len(y), len(x))
+    return Map(x, y, np.where(np.abs(values) < 1e150, values, np.nan))
+
+
+def cut_to(x: Array, y: Array, low: float, high: float) -> tuple[Array, Array]:
+    """A line without what lies beyond a range: it ends, and begins again, at the range's edge."""
+    xs, ys = [float(x[0])], [float(y[0]) if low <= y[0] <= high else np.nan]
+    for k in range(1, len(x)):
+        a, b = float(y[k - 1]), float(y[k])
+        edges = [e for e in (low, high) if (a < e < b) or (b < e < a)]
+        edges.sort(reverse=a > b)
+        # With one edge between the two, the line leaves or enters; with two it crosses the range.
+        for edge in edges:
+            share = (edge - a) / (b - a)
+            xs.append(float(x[k - 1] + share * (x[k] - x[k - 1])))
+            ys.append(edge)
+        xs.append(float(x[k]))
+        ys.append(b if low <= b <= high else np.nan)
+    return np.array(xs), np.array(ys)
 
 
 def staircase(front: Sequence[Candidate]) -> tuple[Array, Array]:
