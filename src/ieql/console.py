@@ -105,7 +105,9 @@ def constants_table(constants: pd.DataFrame, width: int | None) -> list[str]:
     columns = {
         "value": [repr(value) for value in constants["value"].tolist()],
         "standard error": [
-            "" if error != error else f"{error:.2g}" for error in constants["standard_error"]
+            # A simple number within its error was set, not fitted.
+            "" if error != error else f"{error:.2g}" if error else "set"
+            for error in constants["standard_error"]
         ],
     }
     if "output" in constants:

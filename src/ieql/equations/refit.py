@@ -166,7 +166,8 @@ def _polished(
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
-        return refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
+        e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
+        return _with_meaning(e, train.standing_for_all(HASTY_ROWS), probe, prior, cut)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
     for shorten in (trim, _multiplied_out, _unbent, _plain, _at_its_limit) if cut else ():
@@ -176,11 +177,15 @@ def _polished(
     # The constants are nearly right already; many rows need few steps.
     steps = 40 if len(train) <= TRIM_ROWS and not is_late() else 4
     e = refit(e, train, domain, max_steps=steps)
-    if is_late():
-        return e
-    if len(train) <= TRIM_ROWS:
+    late = is_late()
+    if len(train) <= TRIM_ROWS and not late:
         e = _settled(e, train, domain)
-    rows = train.standing_for_all(TRIM_ROWS)
+    rows = train.standing_for_all(HASTY_ROWS if late else TRIM_ROWS)
+    return _with_meaning(e, rows, probe, prior, cut)
+
+
+def _with_meaning(e: Expression, rows: Sample, probe: Array, prior: Prior, cut: bool) -> Expression:
+    """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
     e = standard_form(tied(e, rows), probe, prior)
     if cut:
         e = standard_form(with_simple_constants(e, rows), probe, prior)

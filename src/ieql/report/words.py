@@ -109,6 +109,8 @@ def uncertain(value: float, error: float | None) -> str:
     """
     if error is None or not math.isfinite(error) or error < 0:
         return number(value, None)
+    if error == 0.0:
+        return f"{number(value, None)} (set)"  # a simple number within its error
     if error < 1e-13 * abs(value) or error < 1e-290:
         return f"{number(value, None)} ± {number(error, 2)}"  # more digits than a float has
     size = math.floor(math.log10(max(abs(value), error)))
