@@ -106,6 +106,8 @@ def written(text: str) -> tuple[ast.expr, dict[str, str]]:
 
     def plain(match: re.Match[str]) -> str:
         is_call = text[match.end() :].lstrip().startswith("(")
+        if match["word"] == "pi":
+            return repr(math.pi)
         if match["number"] is not None or (match["word"] is not None and is_call):
             return match[0]
         # Not the name itself: it may be a word of Python's, or none that Python knows.
@@ -160,7 +162,17 @@ def _chain(node: ast.expr) -> list[tuple[ast.expr, bool]]:
         if isinstance(node, ast.UnaryOp):  # the sign of the whole
             node = node.operand
     factors.append((node, False))
-    return factors[::-1]
+    factors.reverse()
+    return [f for k, f in enumerate(factors) if k == 0 or not _is_of_the_number(factors, k)]
+
+
+def _is_of_the_number(factors: Sequence[tuple[ast.expr, bool]], k: int) -> bool:
+    """Whether a factor is a part of the number in front: the π of 2*pi*x, the 3 of x/3."""
+    node, is_below = factors[k]
+    if not isinstance(node, ast.Constant):
+        return False
+    is_small = is_below and node.value in range(2, 13)
+    return is_small or all(isinstance(f, ast.Constant) for f, _ in factors[:k])
 
 
 def _products(tree: ast.expr) -> Iterator[ast.expr]:
