@@ -161,13 +161,20 @@ ROWS_PER_CONSTANT = 4
 
 
 def intervals(
-    n_problems: int, level: float, noise: float, search: tuple[int, float] | None, out: Path | None
+    n_problems: int,
+    level: float,
+    noise: float,
+    search: tuple[int, float] | None,
+    groups: str,
+    out: Path | None,
 ) -> None:
     """Print how often intervals hold fresh rows, per group; a file keeps each fit."""
     done = json.loads(out.read_text()) if out is not None and out.exists() else {}
     how = f"searches of {search[1]:g} s" if search else "known structures"
     print(f"intervals of {level:g}: {n_problems} problems, {how}, noise {noise:g}; {machine()}")
     for group, (rows, uneven) in GROUPS.items():
+        if groups not in group:
+            continue
         found = []
         for k, (name, truth, ranges) in enumerate(_truths(rows)):
             if len(found) == n_problems:
@@ -310,6 +317,7 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.05)
     parser.add_argument("--level", type=float, default=0.9, help="of intervals")
     parser.add_argument("--search", action="store_true", help="search structures for intervals")
+    parser.add_argument("--groups", default="", help="part of a group's name, such as '30 rows'")
     parser.add_argument("--problems", type=int, default=20)
     parser.add_argument("--sizes", type=int, nargs="+", default=[40, 100, 1000])
     parser.add_argument("--trainings", type=int, default=24)
@@ -320,7 +328,9 @@ def main() -> None:
         coverage(options.draws, options.rows, options.noise)
     elif options.what == "intervals":
         search = (options.trainings, options.time) if options.search else None
-        intervals(options.problems, options.level, options.noise, search, options.out)
+        intervals(
+            options.problems, options.level, options.noise, search, options.groups, options.out
+        )
     else:
         errors(options.problems, options.sizes, options.trainings, options.time, options.out)
 

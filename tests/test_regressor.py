@@ -622,8 +622,8 @@ def test_precise_constants_have_all_digits_and_the_same_errors(model):
     row = model.equations_.index[-1]
     short, precise = model.constants(row), model.constants(row, precise=True)
     assert precise["value"].to_numpy() == pytest.approx(short["value"].to_numpy(), rel=1e-2)
-    texts = model.expression(row, precise=True).text()
-    assert all(repr(abs(v)) in texts for v in precise["value"])
+    assert set(precise["value"]) <= set(model.expression(row, precise=True).constants())
+    assert precise["standard_error"].tolist() == short["standard_error"].tolist()
 
 
 # --- intervals -----------------------------------------------------------------------------------
@@ -639,7 +639,8 @@ def test_intervals_hold_the_share_that_is_asked_for():
     y = m.predict(X) + np.random.default_rng(6).normal(0, 0.3, 2000)
     for level in (0.5, 0.9, 0.99):
         low, high = m.predict_interval(X, level).T
-        assert np.mean((low <= y) & (y <= high)) == pytest.approx(level, abs=0.03)
+        chance = np.sqrt(level * (1 - level) / 300)  # that of the rows of the fit
+        assert np.mean((low <= y) & (y <= high)) == pytest.approx(level, abs=3 * chance)
     np.testing.assert_array_equal(m.predict_interval(X), m.predict_interval(X, 0.9))
 
 
@@ -648,7 +649,8 @@ def test_intervals_follow_the_selected_equation():
     X = np.random.default_rng(5).uniform(1, 2, (50, 2))
     other = m.predict_interval(X, index=0)
     assert other.shape == (50, 2)
-    assert np.all(np.diff(other) > 3 * np.diff(m.predict_interval(X)))  # it explains less
+    # It explains less.
+    assert np.mean(np.diff(other)) > 3 * np.mean(np.diff(m.predict_interval(X)))
     np.testing.assert_array_equal(m.select(0).predict_interval(X), other)
     middle = m.predict_interval(X).mean(axis=1)
     np.testing.assert_allclose(middle, m.predict(X))

@@ -28,7 +28,7 @@ from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import DEFAULT, Candidate, Front, scores, thinned
-from ieql.target import Target, reconsidered
+from ieql.target import CHOSEN_FOR_INTERVALS, Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
@@ -443,5 +443,7 @@ def _finish_one(
         slow_waves=equation.slow_waves,
         evidence=evidence,
         # The rows chose the structure, too, which flatters its residuals.
-        band=None if equation.band is None else equation.band.widened(target.flattery(e)),
+        band=None
+        if equation.band is None
+        else equation.band.widened(target.flattery(e, CHOSEN_FOR_INTERVALS)),
     )

@@ -41,6 +41,9 @@ which equation they happen to like."""
 CHOSEN = 0.5
 """Rows that the choice of each connection uses up: measured on fits to textbook laws and to random
 equations, where it makes the reported error that of new rows at the median."""
+CHOSEN_FOR_INTERVALS = 1.0
+"""The same where the share of new rows in an interval is to be right on the average: where the
+choice was bad, errors are far larger than at the median."""
 DOMINATED = 0.9
 """Rows that lie far off are set aside during the search if the variance falls below this part."""
 DEGREES = 3.0
@@ -126,10 +129,10 @@ class Target:
             return _rmse(expression, self.held_out)
         return cross_fitted(expression, self.fitting) * self.flattery(expression)
 
-    def flattery(self, expression: Expression) -> float:
+    def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
         """How many times smaller errors look than they are because the rows chose the structure."""
         n = self.fitting.n_rows
-        telling = max(n - CHOSEN * expression.n_parameters, 0.25 * n)
+        telling = max(n - used_up * expression.n_parameters, 0.25 * n)
         return math.sqrt(n / telling)
 
     def errors(self, expression: Expression) -> tuple[float, float, float]:

@@ -264,3 +264,12 @@ def test_with_even_noise_they_are_the_ordinary_ones():
     rows = sample(100)
     e, band = fitted(rows)
     assert uneven_errors(e, rows, band.noise) == pytest.approx(standard_errors(e, rows)[0])
+
+
+def test_numbers_too_large_to_compute_with_tell_nothing():
+    rows = sample(30)
+    huge = Sample(1e180 * rows.XT, rows.y, rows.weight)
+    e = LINE.with_constants([1.0, 2e-180])
+    band = PredictionBand.of(e, huge)
+    assert half_width(e, band, [3e180]).tolist() == [np.inf]
+    assert PredictionBand.from_form(json.loads(json.dumps(band.to_form())), e) == band

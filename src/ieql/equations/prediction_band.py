@@ -46,6 +46,8 @@ LARGEST_LEVERAGE = 0.99
 ROUNDING = 1e-15
 DIGITS = (4, 6, 9, 12)
 """Digits of the factor to try, before all of them are kept."""
+PROBED = 500
+"""Rows, and points of the domain, where that is looked at."""
 CLOSE = 0.01
 """Part by which fewer digits may move a standard error."""
 
@@ -211,22 +213,38 @@ class PredictionBand:
         value = (predicting or expression).evaluate(part.XT.T)[:, 0]
         if len(part) == 0 or not np.all(np.isfinite(value)):
             return None
-        weight = part.weight
-        is_counted = bool(np.all(weight == np.round(weight)))
-        count = weight if is_counted else np.ones(len(part))
-        # What a single measurement weighs in the fit.
-        single = np.ones(len(part)) if is_counted else weight
         J = _derivatives(expression, part.XT, compiled=True)
-        n, p = float(count.sum()), len(J)
-        degrees = n - p
-        residual = part.y - value
-        if degrees < 1.0:
+        n, p = float(_measurements(part.weight)[0].sum()), len(J)
+        if n - p < 1.0:
             return cls._unknown(p, n)
+        with np.errstate(all="ignore"):
+            try:
+                band = cls._of_rows(expression, rows, part, value, J, points)
+            except np.linalg.LinAlgError:
+                return cls._unknown(p, n)
+        numbers = (band.noise.sigma, *band.factor, *band.scores)
+        return band if all(map(math.isfinite, numbers)) else cls._unknown(p, n)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        expression: Expression,
+        rows: Sample,
+        part: Sample,
+        value: Array,
+        J: Array,
+        points: Array | None,
+    ) -> PredictionBand:
+        """The same from the part of the rows that is looked at, with more rows than constants."""
+        weight, residual = part.weight, part.y - value
+        count, single = _measurements(weight)
+        n = float(count.sum())
+        degrees = n - len(J)
         R = _triangle(J * np.sqrt(weight))
         spread = _solved(R.T, J)
         leverage = np.minimum(single * np.sum(spread**2, axis=0), LARGEST_LEVERAGE)
-        even = residual * np.sqrt(single / (1.0 - leverage))
         inputs = _by_relevance(expression, part.XT)
+        even = residual * np.sqrt(single / (1.0 - leverage))
         noise, own_say = Noise.trends_of(even, value, inputs, count)
         shape = noise.shape(value, inputs)
         sigma = math.sqrt(float(weight @ (residual / shape) ** 2) / degrees)
@@ -239,15 +257,16 @@ class PredictionBand:
         scores = _left_out(
             residual, leverage, single, sigma * shape, _errors(F, J), own_say, degrees
         )
-        F = F * math.sqrt(max(rows.n_rows / n, 1.0))  # all rows fixed the constants
-        probe = J[:, :500]
+        F = F * math.sqrt(float(rows.weight.sum() / weight.sum()))  # all rows fixed the constants
+        probe = J[:, :PROBED]
         if points is not None:
-            probe = np.hstack([probe, _derivatives(expression, points[:, :500], compiled=True)])
-        return cls(noise, _short(F, probe), p, degrees, n, _table(scores, count))
+            derivatives = _derivatives(expression, points[:, :PROBED], compiled=True)
+            probe = np.hstack([probe, derivatives])
+        return cls(noise, _short(F, probe), len(J), degrees, n, _table(scores, count))
 
     @classmethod
     def _unknown(cls, p: int, n: float) -> PredictionBand:
-        """The band of an equation with as many constants as there are rows: all there is."""
+        """The band of an equation of which the rows tell nothing: all there is."""
         factor = np.eye(p)[np.triu_indices(p)] if _is_whole(p) else np.ones(p)
         scores = (0.0,) * len(_kept_ranks(n))
         return cls(Noise(math.inf), tuple(factor.tolist()), p, n - p, n, scores)
@@ -327,6 +346,16 @@ def _errors(F: Array, J: Array) -> Array:
     with np.errstate(over="ignore"):
         spread = _solved(F.T, J)
         return np.asarray(np.sqrt(np.sum(spread**2, axis=0)))
+
+
+def _measurements(weight: Array) -> tuple[Array, Array]:
+    """How many measurements each row is, and what a single one weighs in the fit.
+
+    Whole weights are counts, others precisions (`ieql.data.dataset.Dataset`).
+    """
+    is_counted = bool(np.all(weight == np.round(weight)))
+    ones = np.ones(len(weight))
+    return (weight, ones) if is_counted else (ones, weight)
 
 
 def _solved(A: Array, B: Array) -> Array:
