@@ -281,6 +281,14 @@ class FittedModel:
         columns = [e.evaluate(table)[:, 0] for e in self.expressions(index, precise)]
         return columns[0] if self.one_output else np.column_stack(columns)
 
+    def suggest(
+        self, n: int = 5, limits: Mapping[str, Any] | None = None, output: int | None = None
+    ) -> pd.DataFrame:
+        """Points to measure next, see `IEQLRegressor.suggest`; `ieql.suggestions` chooses them."""
+        from ieql.suggestions import suggest
+
+        return suggest(self, n, limits, output).frame()
+
     def outside(self, table: Array) -> NDArray[np.bool_]:
         """Which cells of a table lie outside the domain.
 
