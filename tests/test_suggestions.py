@@ -188,9 +188,7 @@ def test_one_output_may_be_asked_about():
 
 
 def test_outputs_of_which_nothing_is_open_do_not_count():
-    fitted = with_rivals_at(
-        model(("4", "3*x + 1"), ("2", "x*z"), prior="plain"), {CURVE: 1.0}, {}
-    )
+    fitted = with_rivals_at(model(("4", "3*x + 1"), ("2", "x*z"), prior="plain"), {CURVE: 1.0}, {})
     found = fitted.suggest()
     assert set(found["output"]) == {"y"}
     assert (found["z"] == 1.5).all()
@@ -309,7 +307,9 @@ def test_the_sentence():
         "disagree most."
     )
     hardly = line({"3*x + 0.05*cos(z) + 1": 1.0}).suggest().attrs["sentence"]
-    assert "Nowhere do they disagree by more than the noise" in hardly
+    assert "At none of them is the selected one further from its rival than the noise" in hardly
+    same = line({"3*x + 1 + (x - 1)*(x - 2)": 1.0}).suggest(2, {"x": {1, 2}}).attrs["sentence"]
+    assert "do not differ within the limits, so the points are just spread out." in same
     alone = line({}, front=("4", "2*exp(x)")).suggest().attrs["sentence"]
     assert "so the points are spread where its constants leave the selected one most " in alone
 

@@ -474,8 +474,14 @@ def _sentences(
         ]
         if np.max(disagreement) < 1.0:
             found.append(
-                "Nowhere do they disagree by more than the noise, so a few rows decide little."
+                "At none of them is the selected one further from its rival than the noise, so a "
+                "few rows decide little."
             )
+    elif n_equations:
+        found = [
+            f"The {n_equations} equations that the rows leave open (within {KEPT_WITHIN:g} nats) "
+            "do not differ within the limits, so the points are just spread out."
+        ]
     else:
         lead = f"No other equation describes the rows nearly as well (within {KEPT_WITHIN:g} nats)"
         how = (
