@@ -432,6 +432,81 @@ def test_show_says_what_else_it_could_be(tmp_path):
     assert "nats:" not in first
 
 
+@pytest.fixture
+def undecided(tmp_path, monkeypatch):
+    """A run whose rows do not tell a line in x from x*z; x and z go from 1 to 2."""
+    monkeypatch.chdir(tmp_path)
+    m = with_rivals_at(model(("4", "3*x + 1"), prior="plain"), {"-5*x*z": 1.0})
+    RunFolder.create("run", {}, "abc").write_model(m.fitted_.to_json())
+    return m
+
+
+def test_suggest_prints_points_and_why(undecided):
+    result = ieql("suggest", "run")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    header, *lines = result.stdout.splitlines()
+    assert header.split("  ")[-1] == "rival equation"
+    assert header.split()[:5] == ["x", "z", "selected", "rival", "disagreement"]
+    assert lines[0].split()[:4] == ["2", "2", "7", "-20"]
+    assert lines[4].endswith("  -5*x*z")
+    assert lines[5:] == [
+        "disagreement: between selected and rival, in units of the noise.",
+        "",
+        "The points are spread where the 2 equations that the rows leave open (within 10 nats) "
+        "disagree most.",
+    ]
+
+
+def test_suggest_within_limits(undecided):
+    Path("limits.yaml").write_text("x: [1.2, 1.4]\nz: '1,2'\n")
+    by_file = ieql("suggest", "run", "-n", 3, "--limits", "limits.yaml", "--out", "file.csv")
+    limits = ("--limits", "x=1.2:1.4", "--limits", "z=1,2")
+    by_text = ieql("suggest", "run", "--points", 3, *limits, "--out", "text.csv")
+    assert by_file.exit_code == by_text.exit_code == 0, by_file.output + by_text.output
+    assert by_file.stdout == by_text.stdout
+    found = pd.read_csv("text.csv")
+    assert found["x"].between(1.2, 1.4).all()
+    assert set(found["z"]) == {1, 2}
+    assert len(found) == 3
+    expected = undecided.suggest(3, {"x": (1.2, 1.4), "z": {1, 2}})
+    pd.testing.assert_frame_equal(
+        found.assign(rival_equation=found["rival_equation"].str.strip()),
+        expected,
+        check_dtype=False,
+    )
+    assert ", -5*x*z" in Path("text.csv").read_text()  # no formula of a spreadsheet's
+    fixed = ieql("suggest", "run", "--limits", "z=1.5").stdout
+    assert "\nIn all rows: z = 1.5.\n" in fixed
+    outside = ieql("suggest", "run", "--limits", "x=-1e1:2").stdout
+    assert "outside the domain in x, where no equation was checked." in outside
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-n", "0"], "must be a whole number from 1 to 100, not 0"),
+        (["--limits", "y=0:1"], "The limits name 'y', which is not an input."),
+        (["--limits", "x=2:1"], "must be (low, high) with low below high"),
+        (["--limits", "x=1:2:3"], "must be written like 0:3000, 0.5 or 1,2,3, not '1:2:3'"),
+        (["--limits", "x="], "must be written like 0:3000, 0.5 or 1,2,3, not ''"),
+        (["--limits", "x=1", "--limits", "x=2"], "--limits gives 'x' twice"),
+        (["--limits", "nowhere.yaml"], "Cannot read 'nowhere.yaml'"),
+        (["--limits", "x=1", "--limits", "z=1"], "only 1 different point(s)"),
+        (["--out", "nowhere/next.csv"], "Cannot write"),
+    ],
+)
+def test_suggesting_in_vain_is_one_sentence(undecided, arguments, sentence):
+    assert sentence in failure("suggest", "run", *arguments)
+
+
+def test_limits_from_a_file_name_inputs(undecided):
+    wrong = write("limits.yaml", "y: [0, 1]")
+    assert "'limits.yaml' gives limits for 'y', which is not" in failure(
+        "suggest", "run", "--limits", wrong
+    )
+
+
 def test_select_chooses_a_row_for_good(tmp_path):
     m = model(("4", "3*x + 1", "2*x**2 + 1"), targets=("y",), prior="plain")
     folder = RunFolder.create(tmp_path, {}, "abc")
@@ -691,7 +766,9 @@ def test_wrong_use_is_exit_code_2(arguments):
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("command", ["demo", "fit", "show", "constants", "predict", "export"])
+@pytest.mark.parametrize(
+    "command", ["demo", "fit", "show", "constants", "predict", "export", "suggest"]
+)
 def test_every_command_has_an_example(command):
     result = ieql(command, "--help")
     assert result.exit_code == 0

@@ -6,9 +6,16 @@ import pytest
 from rich.cells import cell_len
 
 from ieql.alternatives import Alternative
-from ieql.console import alternatives_table, constants_table, front_table, unfinished_text
+from ieql.console import (
+    alternatives_table,
+    constants_table,
+    front_table,
+    suggestions_table,
+    unfinished_text,
+)
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate
+from ieql.suggestions import Suggestions
 
 FRONT = pd.DataFrame(
     {
@@ -132,3 +139,46 @@ def test_constants_are_a_table_with_their_digits():
         "   3.0               0  factor of x<U+001B>",
     ]
     assert max(map(cell_len, constants_table(frame, 30))) == 30
+
+
+def suggestions(points, names=("speed", "selected"), rivals=("2*speed", "-speed"), outputs=()):
+    n = len(points)
+    return Suggestions(
+        names=tuple(names),
+        points=np.array(points, dtype=float),
+        outputs=outputs,
+        selected=np.array([1.23456, 2.0][:n]),
+        rival=np.array([np.nan, 20000.0][:n]),
+        disagreement=np.array([np.inf, 3.14159][:n]),
+        rival_equation=rivals[:n],
+        sentence="So it is.",
+    )
+
+
+def test_suggestions_table():
+    header, *lines = suggestions_table(suggestions([[3000, 0.5], [1234.5678, 0.25]]), None)
+    # An input may have the name of another column.
+    assert header.split() == [
+        "speed", "selected", "selected", "rival", "disagreement", "rival", "equation",
+    ]  # fmt: skip
+    assert lines[0].split() == ["3000", "0.5", "1.235", "nan", "inf", "2*speed"]
+    assert lines[1].split() == ["1234.57", "0.25", "2", "2e+04", "3.14", "-speed"]
+    assert lines[2:] == ["disagreement: between selected and rival, in units of the noise."]
+
+
+def test_suggestions_table_names_what_is_the_same_in_all_points_once():
+    header, *lines = suggestions_table(suggestions([[3000, 0.5], [2000, 0.5]]), None)
+    assert header.split()[:2] == ["speed", "selected"]
+    assert lines[2] == "In all rows: selected = 0.5."
+    assert "In all rows" not in "".join(suggestions_table(suggestions([[3000, 0.5]]), None))
+
+
+def test_suggestions_table_without_rivals_has_no_columns_for_them():
+    found = suggestions([[3000, 1], [2000, 2]], ("a", "b\n"), ("", ""), ("y", "w"))
+    header, *lines = suggestions_table(found, None)
+    assert header.split() == ["a", "b<U+000A>", "output", "selected"]
+    assert [line.split()[2] for line in lines] == ["y", "w"]
+
+
+def test_suggestions_table_is_cut_to_the_width():
+    assert max(map(len, suggestions_table(suggestions([[3000, 0.5]]), 40)[:2])) == 40

@@ -20,7 +20,19 @@ from ieql.data.sample import Sample
 from ieql.model import FittedModel
 from ieql.selection import DEFAULT, Candidate, scores
 
-__all__ = ["AS_GOOD", "Alternative", "alternatives", "alternatives_sentence", "with_rivals"]
+__all__ = [
+    "AS_GOOD",
+    "KEPT_WITHIN",
+    "Alternative",
+    "alternatives",
+    "alternatives_sentence",
+    "climbed",
+    "noise_of",
+    "plausible",
+    "readable",
+    "values_of",
+    "with_rivals",
+]
 
 Array = NDArray[np.float64]
 AS_GOOD = 5.0
@@ -107,7 +119,7 @@ def alternatives(
     nats -= nats[own]
     as_good = [i for i in range(len(known)) if i != own and abs(nats[i]) <= AS_GOOD]
     kept = _distinct(
-        [own, *_simplest_first(as_good, known, nats)], known, model, _noise(model, base)
+        [own, *_simplest_first(as_good, known, nats)], known, model, noise_of(model, base)
     )
     found = []
     for i in sorted(kept[1:], key=lambda i: float(nats[i])):
@@ -146,6 +158,34 @@ def alternatives_sentence(model: FittedModel, found: Sequence[Alternative], outp
         f"{begin} other structure that was tried describes the rows as well (within {AS_GOOD:g} "
         "nats)."
     )
+
+
+def plausible(model: FittedModel, output: int = 0) -> list[tuple[Candidate, float]]:
+    """The structures that the rows have not ruled out, the selected equation first.
+
+    These are the ones whose descriptions of the rows are at most 10 nats longer than the shortest,
+    and the selected one whatever its length.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Its front and its rivals are what was tried.
+    output : int
+        The output.
+
+    Returns
+    -------
+    list of (Candidate, float)
+        Each with how many nats its description is longer than the shortest.
+    """
+    known = _known(model, output)
+    nats = _nats(model, known, output)
+    nats -= np.fmin.reduce(nats)
+    own = model.selected[output]
+    near = [i for i in range(len(known)) if i != own and nats[i] <= KEPT_WITHIN]
+    order = [own, *_simplest_first(near, known, nats)]
+    kept = _distinct(order, known, model, noise_of(model, known[own]))
+    return [(known[i], float(nats[i])) for i in kept]
 
 
 def with_rivals(
@@ -205,7 +245,7 @@ def _rivals(
     nats = _nats(model, known, output)
     nats -= nats[model.selected[output]]
     near = [i for i in range(len(front), len(known)) if nats[i] <= KEPT_WITHIN]
-    noise = _noise(model, front[model.selected[output]])
+    noise = noise_of(model, front[model.selected[output]])
     order = [*range(len(front)), *_simplest_first(near, known, nats)]
     kept = [i for i in _distinct(order, known, model, noise) if i >= len(front)]
     best = sorted(kept, key=lambda i: float(nats[i]))[:MOST_RIVALS]
@@ -229,7 +269,7 @@ def _distinct(
     for i in order:
         structure = _structure(known[i])
         # The digits that are not shown tell a rounded constant from another equation.
-        own = _values(known[i], points, precise=True)
+        own = values_of(known[i], points, precise=True)
         if structure in structures or any(_same(own, other, noise) for other in values):
             continue
         kept.append(i)
@@ -284,7 +324,8 @@ def _part(box: Domain, candidates: Sequence[Candidate]) -> _Part:
     )
 
 
-def _values(c: Candidate, X: Array, precise: bool = False) -> Array:
+def values_of(c: Candidate, X: Array, precise: bool = False) -> Array:
+    """Values of an equation on rows of all inputs; not finite where it is undefined."""
     with np.errstate(all="ignore"):
         return c.equation(precise).evaluate(X)[:, 0]
 
@@ -305,21 +346,21 @@ def _largest_difference(a: Candidate, b: Candidate, box: Domain) -> tuple[float,
 
     def difference(points: Array) -> Array:
         X = part.whole(points)
-        return _difference(_values(a, X), _values(b, X))
+        return _difference(values_of(a, X), values_of(b, X))
 
     points = part.points(N_POINTS, N_CORNERS)[:, part.columns]
     sizes = difference(points)
     starts = np.argsort(-sizes, kind="stable")[:N_STARTS]
-    ends = np.array([_climbed(points[i], difference, part.box) for i in starts.tolist()])
+    ends = np.array([climbed(points[i], difference, part.box) for i in starts.tolist()])
     # As it is written down, so that the difference is that of the point shown.
-    ends = np.array([_readable(end, part.box) for end in ends]).reshape(len(ends), -1)
+    ends = np.array([readable(end, part.box) for end in ends]).reshape(len(ends), -1)
     sizes = difference(ends)
     best = int(np.argmax(sizes))
     where = dict(zip(part.box.names, ends[best].tolist(), strict=True))
     return float(sizes[best]), where
 
 
-def _climbed(point: Array, height: Callable[[Array], Array], box: Domain) -> Array:
+def climbed(point: Array, height: Callable[[Array], Array], box: Domain) -> Array:
     """A point further up, by steps along single inputs that become shorter."""
     if not len(point):
         return point
@@ -340,7 +381,7 @@ def _climbed(point: Array, height: Callable[[Array], Array], box: Domain) -> Arr
     return point
 
 
-def _readable(point: Array, box: Domain) -> Array:
+def readable(point: Array, box: Domain) -> Array:
     """The point rounded to digits that matter in its domain."""
     rounded = []
     for value, low, high in zip(
@@ -356,7 +397,7 @@ def _readable(point: Array, box: Domain) -> Array:
 # --- how many rows would decide ------------------------------------------------------------------
 
 
-def _noise(model: FittedModel, c: Candidate) -> float:
+def noise_of(model: FittedModel, c: Candidate) -> float:
     """Standard deviation of the residuals, with what the constants took from them."""
     n = model.n_rows[0]
     return c.rmse_train * math.sqrt(n / max(n - c.n_constants, 1)) if n else c.rmse_train
@@ -364,7 +405,7 @@ def _noise(model: FittedModel, c: Candidate) -> float:
 
 def _differences(known: Sequence[Candidate], rows: Sample) -> tuple[tuple[float, ...], ...]:
     """Root mean squared differences over the rows: of each to those before it."""
-    values = [_values(c, rows.XT.T) for c in known]
+    values = [values_of(c, rows.XT.T) for c in known]
     return tuple(
         tuple(_mean_difference(own, other, rows.weight) for other in values[:i])
         for i, own in enumerate(values)
@@ -388,8 +429,8 @@ def _rows_needed(model: FittedModel, output: int, a: int, b: int) -> float:
     else:  # an older file: as if the rows filled the domain evenly
         part = _part(model.box, [known[a], known[b]])
         points = part.whole(part.box.sample(N_POINTS, np.random.default_rng(0)))
-        delta = _mean_difference(_values(known[a], points), _values(known[b], points))
-    noise = _noise(model, known[a])
+        delta = _mean_difference(values_of(known[a], points), values_of(known[b], points))
+    noise = noise_of(model, known[a])
     if not delta > 0.0:
         return math.inf
     return _rounded_up(2.0 * DECIDED * (noise / delta) ** 2)

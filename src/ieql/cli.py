@@ -21,7 +21,13 @@ import typer
 
 from ieql import __version__
 from ieql.cli_options import FitCommand, fit_options
-from ieql.console import alternatives_table, constants_table, front_table, visible
+from ieql.console import (
+    alternatives_table,
+    constants_table,
+    front_table,
+    suggestions_table,
+    visible,
+)
 from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
@@ -405,6 +411,44 @@ def export(
     typer.echo(content, nl=False)
 
 
+@app.command(
+    epilog=_examples(
+        "ieql suggest runs/torque",
+        "ieql suggest runs/torque -n 8 --limits speed=0:3000 --limits gear=1,2,3 --out next.csv",
+    )
+)
+@_plain_speech()
+def suggest(
+    run: RunArgument,
+    n: Annotated[int, typer.Option("-n", "--points", metavar="N", help="How many points.")] = 5,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMITS",
+            help="Where an input can be set: speed=0:3000, load=0.5 or gear=1,2,3; repeat it for "
+            "several, or name a YAML file with lines 'speed: [0, 3000]'.  [default: the domain]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV file for the points, too.")
+    ] = None,
+) -> None:
+    """Say where to measure next: where the equations that the rows leave open disagree."""
+    from ieql.files import save_text
+    from ieql.run.folder import without_formulas
+
+    model = _load(run)
+    from ieql.suggestions import suggest as suggested
+
+    found = suggested(model.fitted_, n, read_limits(limits or (), model.feature_names_))
+    if out is not None:
+        table = without_formulas(found.frame())
+        save_text(out, table.to_csv(index=False, lineterminator="\n"))
+    for line in suggestions_table(found, _width()):
+        typer.echo(line)
+    typer.echo("\n" + visible(found.sentence))
+
+
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
 def report(run: RunArgument) -> None:
@@ -475,6 +519,42 @@ def default_folder(data: Path, targets: Sequence[str]) -> Path:
 
 def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Read a mapping ``name: [low, high]`` from a YAML file, for some or all of the inputs."""
+    return {
+        name: _interval(bounds, f"{str(path)!r}: the domain of {name!r}")
+        for name, bounds in _read_inputs(path, inputs, "a domain").items()
+    }
+
+
+def read_limits(given: Sequence[str], inputs: Sequence[str]) -> dict[str, Any]:
+    """Read where inputs can be set: each text is ``name=…`` or a YAML file."""
+    limits: dict[str, Any] = {}
+    for text in given:
+        name, equals, setting = text.rpartition("=")
+        found = {name.strip(): setting} if equals else _read_inputs(Path(text), inputs, "limits")
+        for name, value in found.items():
+            if name in limits:
+                raise IeqlError(f"--limits gives {name!r} twice; write each input once.")
+            limits[name] = _setting(name, value) if isinstance(value, str) else value
+    return limits
+
+
+def _setting(name: str, text: str) -> Any:
+    """``0:3000`` is an interval, ``1,2,3`` are values, ``0.5`` is one."""
+    from ieql.data.table import plain_number
+
+    try:
+        if ":" in text:
+            low, high = map(plain_number, text.split(":"))
+            return low, high
+        return frozenset(map(plain_number, text.split(",")))
+    except (ValueError, OverflowError):
+        raise IeqlError(
+            f"The limits of {name!r} must be written like 0:3000, 0.5 or 1,2,3, not {text!r}."
+        ) from None
+
+
+def _read_inputs(path: Path, inputs: Sequence[str], what: str) -> dict[str, Any]:
+    """Read a YAML file that gives something for some or all of the inputs."""
     from ieql.prior import parse_yaml
 
     try:
@@ -487,15 +567,13 @@ def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, flo
         raise IeqlError(f"{str(path)!r} is not a YAML file: {error}") from error
     if not isinstance(found, dict) or not found:
         raise IeqlError(f"{str(path)!r} must hold lines like 'speed: [0, 6000]', one per input.")
-    domain = {}
-    for name, bounds in found.items():
+    for name in found:
         if str(name) not in inputs:
             raise IeqlError(
-                f"{str(path)!r} gives a domain for {str(name)!r}, which is not an input."
+                f"{str(path)!r} gives {what} for {str(name)!r}, which is not an input."
                 f"{nearest(str(name), inputs)}"
             )
-        domain[str(name)] = _interval(bounds, f"{str(path)!r}: the domain of {str(name)!r}")
-    return domain
+    return {str(name): value for name, value in found.items()}
 
 
 def _interval(bounds: Any, where: str) -> tuple[float, float]:

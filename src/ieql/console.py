@@ -11,8 +11,16 @@ if TYPE_CHECKING:
 
     from ieql.alternatives import Alternative
     from ieql.equations.expression import Expression
+    from ieql.suggestions import Suggestions
 
-__all__ = ["alternatives_table", "constants_table", "front_table", "unfinished_text", "visible"]
+__all__ = [
+    "alternatives_table",
+    "constants_table",
+    "front_table",
+    "suggestions_table",
+    "unfinished_text",
+    "visible",
+]
 
 # Control characters, line ends, marks that turn the direction of writing, and halves of characters
 # (bytes of a file's name that are no text), which no terminal takes.
@@ -115,6 +123,38 @@ def constants_table(constants: pd.DataFrame, width: int | None) -> list[str]:
     return _cut(_lines(columns, ["what it is", *constants["of"]]), width)
 
 
+def suggestions_table(found: Suggestions, width: int | None) -> list[str]:
+    """Return points to measure next as the lines of a table.
+
+    Inputs that have the same value in all of several points are named once, below it.
+
+    Parameters
+    ----------
+    found : Suggestions
+        As `ieql.suggestions.suggest` gives them.
+    width : int or None
+        Lines are cut to so many columns of the terminal.
+    """
+    values = dict(zip(found.names, found.points.T.tolist(), strict=True))
+    same = [name for name, of in values.items() if len(of) > 1 and min(of) == max(of)]
+    cells = [(name, [f"{x:.6g}" for x in of]) for name, of in values.items() if name not in same]
+    if found.outputs:
+        cells.append(("output", [*found.outputs]))
+    cells.append(("selected", [f"{y:.4g}" for y in found.selected]))
+    if found.has_rivals:
+        cells.append(("rival", [f"{y:.4g}" for y in found.rival]))
+        cells.append(("disagreement", [f"{d:.3g}" for d in found.disagreement]))
+        cells.append(("rival equation", [*found.rival_equation]))
+    *others, (heading, last) = cells
+    lines = _cut(_lines(others, [heading, *last]), width)
+    if same:
+        fixed = ", ".join(f"{name} = {values[name][0]:.6g}" for name in same)
+        lines.append(visible(f"In all rows: {fixed}."))
+    if found.has_rivals:
+        lines.append("disagreement: between selected and rival, in units of the noise.")
+    return lines
+
+
 def _is_wider(lines: Sequence[str], width: int) -> bool:
     from rich.cells import cell_len  # takes some milliseconds
 
@@ -149,10 +189,13 @@ def _columns(front: pd.DataFrame) -> dict[str, list[str]]:
     return columns
 
 
-def _lines(columns: dict[str, list[str]], equations: list[str]) -> list[str]:
+def _lines(
+    columns: dict[str, list[str]] | Sequence[tuple[str, list[str]]], equations: list[str]
+) -> list[str]:
     from rich.cells import cell_len  # characters may take no room in a terminal, or that of two
 
-    cells = [[*columns], *([*row] for row in zip(*columns.values(), strict=True))]
+    pairs = columns.items() if isinstance(columns, dict) else columns
+    cells = [*map(list, zip(*([name, *of] for name, of in pairs), strict=True))]
     shown = [[visible(cell) for cell in row] for row in cells]
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
     padded = [

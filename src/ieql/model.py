@@ -366,6 +366,14 @@ class FittedModel:
             "what they need; fit again."
         )
 
+    def suggest(
+        self, n: int = 5, limits: Mapping[str, Any] | None = None, output: int | None = None
+    ) -> pd.DataFrame:
+        """Points to measure next, see `IEQLRegressor.suggest`; `ieql.suggestions` chooses them."""
+        from ieql.suggestions import suggest
+
+        return suggest(self, n, limits, output).frame()
+
     def outside(self, table: Array) -> NDArray[np.bool_]:
         """Which cells of a table lie outside the domain.
 

@@ -572,6 +572,52 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         ]
         return pd.DataFrame(rows, columns=[*["output"] * several, *names])
 
+    def suggest(
+        self,
+        n: int = 5,
+        limits: Mapping[str, Any] | None = None,
+        *,
+        output: int | None = None,
+    ) -> pd.DataFrame:
+        """Where to measure next: points at which the equations that the rows leave open disagree.
+
+        These are the equations of the front, and their rivals, whose descriptions of the data
+        (criterion MDL) are at most 10 nats longer than the shortest. The points are spread out,
+        since a second row near another tells little more. Inputs that none of the equations uses
+        stay in the middle. If there is only one such equation, the points are where the errors of
+        its constants leave its prediction most uncertain. The answer needs no data and is always
+        the same for the same model.
+
+        Parameters
+        ----------
+        n : int, default 5
+            Number of points, at most 100.
+        limits : mapping, optional
+            Where inputs can be set: ``{"speed": (0, 3000)}``, one number (``{"load": 0.5}``), or
+            values to choose from (``{"gear": [1, 2, 3]}``; of two values make a set, as two
+            numbers in a list or tuple are an interval). Points lie in the domain unless these
+            limits reach beyond it.
+        output : int, optional
+            Only what is open about this output counts; default: about all.
+
+        Returns
+        -------
+        DataFrame
+            One row per point, the first tells most: the inputs; what the ``selected`` equation
+            predicts there and what its strongest ``rival`` there does; their ``disagreement`` in
+            units of the noise (infinite where only one of them has a value); and the
+            ``rival_equation``. Without rivals these are missing. With several outputs,
+            ``output`` says of which one a point tells most. Its ``attrs["sentence"]`` says how
+            the points were chosen.
+
+        Examples
+        --------
+        >>> model.suggest(3, limits={"speed": (0, 3000), "load": 0.5})  # doctest: +SKIP
+        """
+        if output is not None:
+            output = self._checked_output(output)
+        return self._fitted().suggest(n, limits, output)
+
     def predict(
         self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False
     ) -> Array:
