@@ -136,7 +136,7 @@ def test_constants_are_a_table_with_their_digits():
     assert lines == [
         "   0.5           0.012  factor of `air temp`",
         "-1e-12                  offset",
-        "   3.0               0  factor of x<U+001B>",
+        "   3.0             set  factor of x<U+001B>",
     ]
     assert max(map(cell_len, constants_table(frame, 30))) == 30
 
