@@ -210,7 +210,8 @@ def test_a_saved_model_predicts_and_reports_without_the_training_code(tmp_path):
 
     program = (
         "import sys; from ieql import IEQLRegressor\n"
-        "print(IEQLRegressor.load(sys.argv[1]).predict([[0.5, 0.5]]))"
+        "model = IEQLRegressor.load(sys.argv[1])\n"
+        "print(model.predict([[0.5, 0.5]]), model.suggest())"
     )
     loaded = loaded_by(program, str(tmp_path / "model.json"))
     assert "ieql.regressor" in loaded
