@@ -426,31 +426,28 @@ def _chosen(space: _Space, questions: Sequence[_Question], n: int) -> tuple[Arra
     rows = space.rows(drawn)
     told = information(rows)
     most = float(np.max(told))
+    least = LITTLE * most or 1.0  # if nothing is told anywhere, points are just spread
+    new = np.ones(len(rows))
     chosen: list[Array] = []
-
-    def worth(X: Array, told: Array) -> Array:
-        # If nothing is told anywhere, points are just spread.
-        return (told + (LITTLE * most or 1.0)) * _new(space, X, chosen)
 
     def height(U: Array) -> Array:
         X = space.rows(U)
-        return worth(X, information(X))
+        return (information(X) + least) * _new(space, X, np.array(chosen))
 
     for _ in range(n):
-        best = int(np.argmax(worth(rows, told)))
-        top = climbed(drawn[best], height, space.cube)
+        top = climbed(drawn[int(np.argmax((told + least) * new))], height, space.cube)
         chosen.append(space.written(space.rows(top[None])[0]))
+        new *= _new(space, rows, chosen[-1][None])
     return np.array(chosen), most > 0.0
 
 
-def _new(space: _Space, X: Array, chosen: Sequence[Array]) -> Array:
+def _new(space: _Space, X: Array, chosen: Array) -> Array:
     """The part of what rows tell that rows at the chosen points do not tell."""
-    part = np.ones(len(X))
-    own = space.places(X)
-    for row in chosen:
-        apart = own - space.places(row[None])
-        square = np.mean(apart**2, axis=1) if apart.shape[1] else np.zeros(len(X))
-        part *= -np.expm1(-square / (2.0 * REACH**2))
+    if not len(chosen) or not space.varied:
+        return np.ones(len(X))
+    apart = space.places(X)[:, None] - space.places(chosen)[None]
+    square = np.mean(apart**2, axis=2) / REACH**2
+    part: Array = np.prod(-np.expm1(-0.5 * square), axis=1)
     return part
 
 

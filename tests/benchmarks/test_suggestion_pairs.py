@@ -41,19 +41,19 @@ def test_the_first_table_does_not_decide_but_the_domain_does(pair):
     everywhere = pair.random(2000, 1).to_numpy()
     with np.errstate(all="ignore"):
         apart = np.abs(rival.evaluate(everywhere)[:, 0] - pair.exact(everywhere)) / pair.noise
-    assert not np.nanmax(apart) < 4.5
+    assert np.nanmax(apart) > 4.5
+    assert np.sqrt(np.nanmean(apart**2)) > 1.2  # the rival is not right there
     for name, (low, high) in pair.domain.items():
         assert X[name].between(low, high).all()
     assert np.isfinite(pair.exact(list(product(*pair.domain.values())))).all()
     assert np.std(y - pair.exact(X)) == pytest.approx(pair.noise, rel=0.7)
 
 
-def test_the_law_is_right_and_the_rival_is_not():
+def test_the_law_is_right_and_the_rival_has_another_structure():
     for pair in PAIRS[::4]:
         own = found(pair, pair.law)
         assert (own["structure"], own["right"], own["rmse"]) == (True, True, 0.0)
-        other = found(pair, pair.rival)
-        assert (other["structure"], other["right"]) == (False, False)
+        assert not found(pair, pair.rival)["structure"]
 
 
 def test_the_structure_may_be_written_otherwise_with_other_constants():
@@ -75,12 +75,20 @@ def test_the_same_seed_gives_the_same_rows():
 
 
 def test_one_pair_from_the_command_line(tmp_path, capsys, monkeypatch):
-    """Fits are of two trainings each; what they find does not matter here."""
+    """One fit of one training stands for all; what it finds does not matter here."""
     out = tmp_path / "results.json"
     monkeypatch.setattr(suggestions, "warm_up", lambda n_jobs: None)
+    fits, fit = [], suggestions._fit
+
+    def fit_once(*arguments):
+        fits.append(fits[0] if fits else fit(*arguments))
+        return fits[0]
+
+    monkeypatch.setattr(suggestions, "_fit", fit_once)
     command = ["--pairs", "shifted_i*", "--max-trainings", "1", "--jobs", "1", "--out", str(out)]
     assert suggestions.main(command) == 0
     printed = capsys.readouterr().out
+    assert len(fits) == 3
     assert "[1/1] shifted_inverse seed 0" in printed
     assert "right in the whole domain    of 1" in printed
     (run,) = read_results(out)["runs"]

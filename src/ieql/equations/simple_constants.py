@@ -62,6 +62,7 @@ def _grids(unit: float, *denominators: int) -> tuple[_Grid, ...]:
 
 
 NUMBERS = _grids(1.0, 1, 2, 3, 4)
+FACTORS = (*NUMBERS, *_grids(math.pi, 1, 2, 3))
 TURNS = _grids(math.pi, 1, 2, 4, 12)
 EXPONENTS = _grids(1.0, 1, 2, 3, 4)
 FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
@@ -109,7 +110,7 @@ def _proposals(expression: Expression, known: Information) -> dict[int, tuple[fl
         error = float(error) + EXACT * abs(value)
         if not (math.isfinite(error) and error > 0.0):
             continue
-        grids, least = roles.get(int(place), (NUMBERS, MORE_EVIDENCE))
+        grids, least = roles.get(int(place), (FACTORS, MORE_EVIDENCE))
         best = least
         for grid in grids:
             simple = grid.nearest(value)
