@@ -211,8 +211,7 @@ def test_a_saved_model_predicts_and_reports_without_the_training_code(tmp_path):
     program = (
         "import sys; from ieql import IEQLRegressor\n"
         "model = IEQLRegressor.load(sys.argv[1])\n"
-        "print(model.predict([[0.5, 0.5]]), model.predict_interval([[0.5, 0.5]]))
-"
+        "print(model.predict([[0.5, 0.5]]), model.predict_interval([[0.5, 0.5]]))\n"
         "print(model.suggest())"
     )
     loaded = loaded_by(program, str(tmp_path / "model.json"))

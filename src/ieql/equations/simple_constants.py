@@ -64,7 +64,6 @@ def _grids(unit: float, *denominators: int) -> tuple[_Grid, ...]:
 NUMBERS = _grids(1.0, 1, 2, 3, 4)
 FACTORS = (*NUMBERS, *_grids(math.pi, 1, 2, 3))
 TURNS = _grids(math.pi, 1, 2, 4, 12)
-EXPONENTS = _grids(1.0, 1, 2, 3, 4)
 FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
 
 
@@ -135,7 +134,7 @@ def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]
             if node.unit is EXP:
                 for j, i in enumerate(s.sources):
                     if expression.source_name(i) == LOG.name:
-                        roles[at + 1 + j] = (EXPONENTS, EVIDENCE)
+                        roles[at + 1 + j] = (NUMBERS, EVIDENCE)
             at += 1 + len(s.weights)
     return roles
 
