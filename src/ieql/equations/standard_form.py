@@ -189,7 +189,8 @@ class _Writer:
         groups: dict[int, list[Sum]] = {}
         for b, n in exponents.items():
             groups.setdefault(n, []).append(self.base(b))
-        return [
+        first = groups.pop(1, [])  # factors without a power stay factors
+        return first + [
             whole_power(self.builder, self._chain(members), n)
             for n, members in sorted(groups.items())
         ]
