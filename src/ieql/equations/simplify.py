@@ -1,8 +1,8 @@
 """Simpler forms of the same function; every step is checked numerically before it is kept.
 
 Two kinds of rewriting live here. `gauge` removes scales that cancel (``(2x)² / 4``), so that the
-Jacobian of the constants has full rank: the learner works on gauged expressions. `simplify` applies
-identities for the reader's sake.
+Jacobian of the constants has full rank: the learner works on gauged expressions. `simplify` is for
+the reader: standard form (`ieql.equations.standard_form`), and products multiplied out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.standard_form import is_equal, is_permitted, size, standard_form
 from ieql.prior import Prior
-from ieql.units import COS, EXP, IDENTITY, LOG, MUL, REALS, SIN, SQRT, SQUARE, Unit
+from ieql.units import COS, EXP, IDENTITY, LOG, MUL, REALS, SIN, SQUARE, Unit
 
 __all__ = ["GaugedBuilder", "expansions", "gauge", "has_free_scale", "parabolas", "simplify"]
 
@@ -123,13 +123,11 @@ def _exact_one(s: Sum) -> Sum:
 
 # --- identities --------------------------------------------------------------------------------
 
-INVERSES = {LOG: EXP, EXP: LOG, SQUARE: SQRT, SQRT: SQUARE}
-"""Units that undo each other, where both are defined."""
 Rule = Callable[[Expression, int, Builder, tuple[Sum, ...]], "Sum | None"]
 
 
 def simplify(expression: Expression, X: Array, prior: Prior | None = None) -> Expression:
-    """Apply identities until none helps.
+    """Bring an expression into standard form, and multiply out while that makes it simpler.
 
     Parameters
     ----------
@@ -143,7 +141,8 @@ def simplify(expression: Expression, X: Array, prior: Prior | None = None) -> Ex
     Returns
     -------
     Expression
-        Equal to the given one on `X`, and no more complex.
+        Equal to the given one on `X`, and no more complex, but where that had a root or a whole
+        power as the exponential of a logarithm.
     """
     current = standard_form(expression, X, prior)
     for _ in range(100):
