@@ -341,6 +341,14 @@ def test_length_is_limited(monkeypatch):
         parse("*".join(["x1"] * 30))
 
 
+def test_an_input_may_be_called_pi():
+    expression = Expression.parse("2*pi + 1", ["pi"])
+    assert expression.inputs_used == ("pi",)
+    turned = expression.with_constants([1.0, 2 * np.pi])
+    assert turned.text() == "6.283185307179586*pi + 1"
+    assert Expression.parse(turned.text(), ["pi"]) == turned
+
+
 def test_a_small_graph_may_have_too_long_a_text():
     """Every product writes what it is made of twice; shared, the graph stays small."""
     expression = endless()

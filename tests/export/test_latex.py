@@ -107,6 +107,13 @@ def test_the_papers_electric_machine_formula():
     assert written(text, ["I_D", "I_Q"], precision=3, target="P_loss") == expected
 
 
+def test_fractions_and_multiples_of_pi_are_written_as_such():
+    assert written("2/3*x1 + 2*pi*x2 - pi/4", ["x1", "x2"]) == (
+        r"\frac{2}{3} \, x_{1} + 2 \pi \, x_{2} - \frac{\pi}{4}"
+    )
+    assert written("6.283185307179586*pi", ["pi"]) == r"6.283185307179586 \, \pi"
+
+
 def test_the_output_and_the_target_are_chosen():
     expression = Expression(("x",), (), (Sum(0.0, (0,), (2.0,)), Sum(5.0)))
     assert latex(expression, output=1, target="motor torque") == r"\mathrm{motor\ torque} = 5"

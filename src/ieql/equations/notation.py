@@ -21,6 +21,7 @@ from ieql.units import DIV, IDENTITY, MUL, Unit
 
 __all__ = [
     "MAX_CHARACTERS",
+    "PI",
     "ExactNumber",
     "Form",
     "FormulaWriter",
@@ -35,6 +36,8 @@ __all__ = [
     "starts_with_constant",
 ]
 
+PI = "pi"
+"""The name of the number in texts, unless an input has it."""
 DENOMINATORS = (1, 2, 3, 4, 6, 8, 12)
 LARGEST_NUMERATOR = 24
 """Of the fractions and multiples of π that are written as such."""
@@ -236,6 +239,13 @@ class FormulaWriter(SumWriter):
             if len(form.text) > MAX_CHARACTERS:
                 raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
             self.forms[source] = form if named is None else named(source, form)
+
+    def exact(self, value: float) -> ExactNumber | None:
+        """The fraction or multiple of π that a number is; no π beside an input of that name."""
+        exact = exact_number(value)
+        if exact is not None and exact.has_pi and PI in self.expression.names:
+            return None
+        return exact
 
     @abstractmethod
     def brackets(self, form: str) -> str:

@@ -16,10 +16,10 @@ from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import LARGEST_POWER, MAX_NODES, Expression, Sum
 from ieql.equations.notation import (
     MAX_CHARACTERS,
+    PI,
     FormulaWriter,
     Rank,
     Term,
-    exact_number,
     signed,
 )
 from ieql.errors import IeqlError, nearest
@@ -31,8 +31,6 @@ MAX_DEPTH = 100
 LONGEST_SHOWN = 300
 """Characters of a name in a message."""
 DIVIDES_BY_ZERO = "The equation divides by zero."
-PI = "pi"
-"""The name of the number, unless an input has it."""
 WHOLE_NUMBER = re.compile(r"-?[\d.e+]+(?:e-\d+)?")
 WORD = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
@@ -78,12 +76,11 @@ class _Writer(FormulaWriter):
 
     def __init__(self, expression: Expression, precision: int | None, longest: int) -> None:
         self.longest = longest
-        self.knows_pi = PI not in expression.names
         super().__init__(expression, [write_name(name) for name in expression.names], precision)
 
     def number(self, value: float) -> str:
-        exact = exact_number(value)
-        if exact is not None and (not exact.has_pi or self.knows_pi):
+        exact = self.exact(value)
+        if exact is not None:
             above = str(exact.above)
             if exact.has_pi:
                 above = PI if exact.above == 1 else f"{above}*{PI}"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ieql.equations.expression import Expression
-from ieql.equations.notation import Form, FormulaWriter, Rank, Term, exact_number, signed
+from ieql.equations.notation import Form, FormulaWriter, Rank, Term, signed
 from ieql.export.names import printable
 from ieql.export.numbers import decimal_text
 from ieql.units import COS, SIN, Unit
@@ -151,7 +151,7 @@ class _Writer(FormulaWriter):
     raised_by_name = (COS, SIN)
 
     def number(self, value: float) -> str:
-        exact = exact_number(value)
+        exact = self.exact(value)
         if exact is not None:
             above = str(exact.above)
             if exact.has_pi:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from ieql.equations.expression import Expression
-from ieql.equations.notation import FormulaWriter, Rank, Term, exact_number
+from ieql.equations.notation import FormulaWriter, Rank, Term
 from ieql.export.latex import GREEK, SYMBOL
 from ieql.export.numbers import decimal_text
 from ieql.units import COS, SIN, Unit
@@ -168,7 +168,7 @@ class _Writer(FormulaWriter):
     raised_by_name = (COS, SIN)
 
     def number(self, value: float) -> str:
-        exact = exact_number(value)
+        exact = self.exact(value)
         if exact is not None:
             above = f"<mn>{exact.above}</mn>"
             if exact.has_pi:
