@@ -167,10 +167,11 @@ def _polished(
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
         e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
-        return _with_meaning(e, train.standing_for_all(HASTY_ROWS), probe, prior, cut)
+        return _with_meaning(e, train.standing_for_all(HASTY_ROWS), probe, prior)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
-    for shorten in (trim, _multiplied_out, _unbent, _plain, _at_its_limit) if cut else ():
+    # A piece of a wave is no law, whatever points outside say.
+    for shorten in (trim, _multiplied_out, _unbent, _plain, _at_its_limit) if cut else (_unbent,):
         if not is_late():
             e = shorten(e, part, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
@@ -181,15 +182,13 @@ def _polished(
     if len(train) <= TRIM_ROWS and not late:
         e = _settled(e, train, domain)
     rows = train.standing_for_all(HASTY_ROWS if late else TRIM_ROWS)
-    return _with_meaning(e, rows, probe, prior, cut)
+    return _with_meaning(e, rows, probe, prior)
 
 
-def _with_meaning(e: Expression, rows: Sample, probe: Array, prior: Prior, cut: bool) -> Expression:
+def _with_meaning(e: Expression, rows: Sample, probe: Array, prior: Prior) -> Expression:
     """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
     e = standard_form(tied(e, rows), probe, prior)
-    if cut:
-        e = standard_form(with_simple_constants(e, rows), probe, prior)
-    return e
+    return standard_form(with_simple_constants(e, rows), probe, prior)
 
 
 def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:
