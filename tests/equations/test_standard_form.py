@@ -56,6 +56,7 @@ def form(text, prior="plain"):
         ("exp(-x**2 + 4*x)", "54.598150033144236*exp(-(x - 2)**2)"),
         ("3.983*log(sqrt(a))", "1.9915*log(a)"),
         ("log(x) - log(y)", "log(x/y)"),
+        ("-2*log((a**2 + 1)/(b + 2))", "2*log((b + 2)/(a**2 + 1))"),
         ("log(x**2/y**4)", "2*log(x) - 4*log(y)"),
         ("log(x*exp(3*y))", "3*y + log(x)"),
         # waves

@@ -156,7 +156,17 @@ class Algebra:
             squares = self._one_square(terms)
             if squares is not None:
                 return self.total([Terms(bias, squares[0]), squares[1]])
+        terms = [self._upright(c, p) for c, p in terms]
         return Terms(bias, tuple(sorted(terms, key=lambda term: self._term_order(term[1]))))
+
+    def _upright(self, c: float, product: Product) -> tuple[float, Product]:
+        """A logarithm of a quotient has no sign: -log(x/y) = log(y/x)."""
+        base = self.bases[product[0][0]]
+        if c < 0.0 and len(product) == 1 and product[0][1] == 1.0 and base.unit is LOG:
+            z = base.args[0]
+            if z.bias == 0.0 and len(z.terms) == 1 and any(e < 0.0 for _, e in z.terms[0][1]):
+                return -c, ((self._number(LOG, (self.power(z, -1.0),)), 1.0),)
+        return c, product
 
     def _term_order(self, product: Product) -> tuple[object, ...]:
         """Polynomials before functions, higher degrees before lower ones, then by name."""
