@@ -33,7 +33,7 @@ def labels(page: str) -> list[str]:
 def test_with_one_input_the_data_and_the_curve_come_right_below_the_equation():
     page = model(("2", "3*x**2"), names=("x",)).report_html()
     (picture,) = pictures(page)
-    assert 'aria-label="Measured y over x, with the curve of the equation"' in picture
+    assert 'aria-label="Measured y over x, with the curve of the equation, and the band' in picture
     assert 'class="curve"' in picture
     (dots,) = re.findall(r'class="dots" d="([^"]*)"', picture)
     assert dots.count("M") == 300
@@ -75,7 +75,7 @@ def test_with_two_inputs_there_is_a_map_with_the_measured_rows_on_it():
 )
 def test_of_more_inputs_those_that_the_equation_uses_count(equation, expected):
     found = labels(model((equation,), names=("x", "z", "u")).report_html())
-    assert [label.partition(":")[0] for label in found] == expected
+    assert [re.split(":|, and", label)[0] for label in found] == expected
 
 
 def test_the_other_equations_of_the_front_have_their_own():
