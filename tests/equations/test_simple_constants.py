@@ -66,3 +66,11 @@ def test_exact_rows_give_exact_constants():
     found, _ = set_constants("0.5*x**2 + y/3 + 4", "0.51*x**2 + 0.3*y + 4.1", noise=0.0)
     assert found.text() == "0.5*x**2 + y/3 + 4"
     assert len(set_places(found)) == 3
+
+
+def test_the_digits_of_a_table_are_rounding():
+    """A table with ten digits gave 0.0500000000059 and 1.000000000068."""
+    y = np.round(-0.05 * X[:, 0] ** 2 + X[:, 1] / (X[:, 0] + 1.0), 10)
+    sample = Sample(np.ascontiguousarray(X.T), y, np.ones(len(y)))
+    start = Expression.parse("-0.0501*x**2 + 1.001*y/(x + 0.999)", NAMES)
+    assert with_simple_constants(refit(start, sample), sample).text() == "-0.05*x**2 + y/(x + 1)"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
-from ieql.equations.precision import EXACT, Information
+from ieql.equations.precision import Information
 from ieql.equations.program import Program, free_constants
 from ieql.units import COS, EXP, LOG, SIN
 
@@ -32,6 +32,10 @@ EVIDENCE = 2.0
 """Nats by which a simple number must be preferred, in an exponent or a phase, ..."""
 MORE_EVIDENCE = 2.5
 """... and anywhere else, where most constants are just numbers."""
+MUCH_EVIDENCE = 8.0
+"""For decimal numbers such as 0.05: only rows with hardly any noise tell them from others."""
+NEAR = 1e-9
+"""Relative size below which a difference is rounding: tables have ten digits, if that."""
 FURTHEST = 2.5
 """Standard errors by which a constant may differ from the number that it is set to."""
 LEVELS = (0.0, 3.841, 5.991, 7.815, 9.488, 11.070, 12.592, 14.067, 15.507)
@@ -63,6 +67,7 @@ def _grids(unit: float, *denominators: int) -> tuple[_Grid, ...]:
 
 NUMBERS = _grids(1.0, 1, 2, 3, 4)
 FACTORS = (*NUMBERS, *_grids(math.pi, 1, 2, 3))
+DECIMALS = _grids(1.0, 5, 10, 20, 100)
 TURNS = _grids(math.pi, 1, 2, 4, 12)
 FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
 
@@ -74,7 +79,7 @@ def set_places(expression: Expression) -> frozenset[int]:
 
 
 def _is_simple(value: float) -> bool:
-    return any(grid.nearest(value) == value for grid in (*NUMBERS, *TURNS))
+    return any(grid.nearest(value) == value for grid in (*FACTORS, *TURNS, *DECIMALS))
 
 
 def with_simple_constants(expression: Expression, sample: Sample) -> Expression:
@@ -106,18 +111,19 @@ def _proposals(expression: Expression, known: Information) -> dict[int, tuple[fl
     found = {}
     for place, error in zip(known.free, known.standard_errors, strict=True):
         value = float(theta[place])
-        error = float(error) + EXACT * abs(value)
+        error = float(error) + NEAR * abs(value)
         if not (math.isfinite(error) and error > 0.0):
             continue
         grids, least = roles.get(int(place), (FACTORS, MORE_EVIDENCE))
-        best = least
-        for grid in grids:
+        best = 0.0
+        for grid in (*grids, *DECIMALS):
             simple = grid.nearest(value)
             away = abs(value - simple) / error
             evidence = math.log(grid.spacing / (2.5 * error)) - 0.5 * away**2
-            if away <= FURTHEST and evidence > best and simple != value:
+            beyond = evidence - (MUCH_EVIDENCE if grid in DECIMALS else least)
+            if away <= FURTHEST and beyond > best and simple != value:
                 found[int(place)] = (simple, away)
-                best = evidence
+                best = beyond
     return found
 
 
@@ -167,4 +173,4 @@ def _is_as_likely(trial: Expression, known: Information, sample: Sample, n_set: 
     level = LEVELS[n_set] if n_set < len(LEVELS) else 2.0 * n_set
     # Of few rows the residuals are smaller than the noise.
     n = max(known.n_rows - len(known.free), 1.0)
-    return bool(error <= known.error * math.exp(level / n) + (EXACT * spread) ** 2)
+    return bool(error <= known.error * math.exp(level / n) + (NEAR * spread) ** 2)
