@@ -282,8 +282,8 @@ def is_permitted(trial: Expression, current: Expression, prior: Prior | None) ->
 def is_equal(trial: Expression, current: Expression, X: Array) -> bool:
     """Whether two expressions have the same values, and where."""
     a, b = trial.evaluate(X), current.evaluate(X)
-    scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
-    return bool(
-        np.array_equal(np.isfinite(a), np.isfinite(b))
-        and np.all(np.abs(a - b)[np.isfinite(b)] <= TOLERANCE * (scale + 1e-300))
-    )
+    finite = np.isfinite(b)
+    if not np.array_equal(np.isfinite(a), finite):
+        return False
+    scale = np.max(np.abs(b), initial=0.0, where=finite)
+    return bool(np.all(np.abs(a[finite] - b[finite]) <= TOLERANCE * (scale + 1e-300)))
