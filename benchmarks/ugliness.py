@@ -184,11 +184,19 @@ def _products(tree: ast.expr) -> Iterator[ast.expr]:
     return (n for n in _nodes(tree) if _is_product(n) and id(n) not in inner)
 
 
+def _number_of(node: ast.expr) -> float:
+    """The value of an exponent: 1.3, -2, (2/3)."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _number_of(node.left) / _number_of(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _number_of(node.left) * _number_of(node.right)
+    return float(ast.literal_eval(node))
+
+
 def _power(node: ast.expr) -> tuple[ast.expr, float]:
     """The base of a power and its exponent, which is 1 for anything else; a root is one half."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        exponent = ast.literal_eval(node.right)
-        return node.left, float(exponent)
+        return node.left, _number_of(node.right)
     return (node.args[0], 0.5) if _is_call(node, "sqrt") else (node, 1.0)
 
 

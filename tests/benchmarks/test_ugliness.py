@@ -220,3 +220,9 @@ def test_a_unit_with_as_few_constants_as_a_line_stays():
     assert kinds("3*log(x)", 10, 10.2) == []
     assert kinds("3*sqrt(x)", 10, 10.2) == []
     assert kinds("3*y/x", 10, 10.2) == []
+
+
+@pytest.mark.parametrize("text", ["2*x**(2/3)", "x**(-7/3) + y/3", "2*pi*x*cos(pi*y/2)"])
+def test_fractions_and_multiples_of_pi_are_numbers(text):
+    """An exponent of 7/3 ended the measurement of a whole problem."""
+    assert ugly_text(text) == []
