@@ -119,9 +119,8 @@ class Algebra:
 
     def apply(self, unit: Unit, args: Sequence[Terms]) -> Terms:
         """A unit of terms."""
-        if unit.powers:
-            parts = [self.power(a, p) for a, p in zip(args, unit.powers, strict=True)]
-            return self.product(parts) if _is_total(unit) else self._call(unit, args)
+        if unit.powers and _is_total(unit):
+            return self.product([self.power(a, p) for a, p in zip(args, unit.powers, strict=True)])
         if unit is EXP:
             return self.exponential(args[0])
         if unit is LOG:
@@ -156,10 +155,10 @@ class Algebra:
             squares = self._one_square(terms)
             if squares is not None:
                 return self.total([Terms(bias, squares[0]), squares[1]])
-        terms = [self._upright(c, p) for c, p in terms]
+        terms = [self._without_sign(c, p) for c, p in terms]
         return Terms(bias, tuple(sorted(terms, key=lambda term: self._term_order(term[1]))))
 
-    def _upright(self, c: float, product: Product) -> tuple[float, Product]:
+    def _without_sign(self, c: float, product: Product) -> tuple[float, Product]:
         """A logarithm of a quotient has no sign: -log(x/y) = log(y/x)."""
         base = self.bases[product[0][0]]
         if c < 0.0 and len(product) == 1 and product[0][1] == 1.0 and base.unit is LOG:
@@ -202,9 +201,9 @@ class Algebra:
             wave = self.wave(z, math.atan2(b, a)).scaled(math.hypot(a, b))
             whole = self.product([wave, Terms(0.0, ((1.0, factors),))]) if factors else wave
             return rest, whole
-        return None if self.splits_waves else self._beat(terms)
+        return None if self.splits_waves else self._product_of_waves(terms)
 
-    def _beat(
+    def _product_of_waves(
         self, terms: list[tuple[float, Product]]
     ) -> tuple[tuple[tuple[float, Product], ...], Terms] | None:
         """A sum of two waves of one height as a product of simpler ones.
@@ -400,7 +399,7 @@ class Algebra:
         if len(z.terms) == 1 and z.bias == 0.0:
             return z.terms[0]
         scale = self._scale(z)
-        return scale, ((self._number(None, (self._exactly_one(z.scaled(1.0 / scale)),)), 1.0),)
+        return scale, ((self._number(None, (_exactly_one(z.scaled(1.0 / scale)),)), 1.0),)
 
     def _scale(self, z: Terms) -> float:
         """The number that is taken out of a sum, so that its first term has none.
@@ -422,12 +421,6 @@ class Algebra:
         if np.all(value > 0.0):
             return abs(chosen)
         return -abs(chosen) if np.all(value < 0.0) else chosen
-
-    def _exactly_one(self, z: Terms) -> Terms:
-        def snap(c: float) -> float:
-            return math.copysign(1.0, c) if abs(abs(c) - 1.0) < 1e-15 else c
-
-        return Terms(z.bias, tuple((snap(c), p) for c, p in z.terms))
 
     # --- units ---------------------------------------------------------------------------------
 
@@ -470,6 +463,7 @@ class Algebra:
             else:
                 rest.append((b, e))
         sizes = {_key(abs(e)) for _, e in rest}
+        # What has a root is not negative anyway.
         positive = all(np.all(self.bases[b].values > 0.0) for b, _ in rest)
         if rest and len(sizes) == 1 and (positive or abs(rest[0][1]) != int(abs(rest[0][1]))):
             first = rest[0][1]
@@ -555,6 +549,12 @@ class Algebra:
         """The structure of terms without their constants: what orders those of equal degree."""
         terms = ["*".join(f"{self.bases[b].order[1]}^{e:g}" for b, e in p) for _, p in z.terms]
         return " + ".join(terms)
+
+
+def _exactly_one(z: Terms) -> Terms:
+    """Division may leave 0.9999999999999999 where one is meant."""
+    ones = [math.copysign(1.0, c) if abs(abs(c) - 1.0) < 1e-15 else c for c, _ in z.terms]
+    return Terms(z.bias, tuple((c, p) for c, (_, p) in zip(ones, z.terms, strict=True)))
 
 
 def _is_total(unit: Unit) -> bool:

@@ -167,7 +167,7 @@ def _polished(
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
         e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
-        return _with_meaning(e, train.standing_for_all(HASTY_ROWS), probe, prior)
+        return _with_plain_constants(e, train.standing_for_all(HASTY_ROWS), probe, prior)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
     # A piece of a wave is no law, whatever points outside say.
@@ -182,10 +182,10 @@ def _polished(
     if len(train) <= TRIM_ROWS and not late:
         e = _settled(e, train, domain)
     rows = train.standing_for_all(HASTY_ROWS if late else TRIM_ROWS)
-    return _with_meaning(e, rows, probe, prior)
+    return _with_plain_constants(e, rows, probe, prior)
 
 
-def _with_meaning(e: Expression, rows: Sample, probe: Array, prior: Prior) -> Expression:
+def _with_plain_constants(e: Expression, rows: Sample, probe: Array, prior: Prior) -> Expression:
     """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
     e = standard_form(tied(e, rows), probe, prior)
     return standard_form(with_simple_constants(e, rows), probe, prior)

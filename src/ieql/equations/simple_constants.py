@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
@@ -38,8 +39,8 @@ NEAR = 1e-9
 """Relative size below which a difference is rounding: tables have ten digits, if that."""
 FURTHEST = 2.5
 """Standard errors by which a constant may differ from the number that it is set to."""
-LEVELS = (0.0, 3.841, 5.991, 7.815, 9.488, 11.070, 12.592, 14.067, 15.507)
-"""What 95 % of all χ² are below, by the number of constants set; beyond, 2 for each."""
+CHANCE = 0.05
+"""How often right constants that are set would be taken back."""
 LARGEST = 24
 """Largest multiple that counts as simple."""
 MOST_CONSTANTS = 60
@@ -170,7 +171,7 @@ def _is_as_likely(trial: Expression, known: Information, sample: Sample, n_set: 
     """Whether the rows do not speak against the constants that were set (likelihood ratio)."""
     error = sample.rmse(trial.evaluate(sample.XT.T)[:, 0]) ** 2
     spread = sample.spread()
-    level = LEVELS[n_set] if n_set < len(LEVELS) else 2.0 * n_set
+    level = float(chdtri(n_set, CHANCE))  # of χ² with so many degrees of freedom
     # Of few rows the residuals are smaller than the noise.
     n = max(known.n_rows - len(known.free), 1.0)
     return bool(error <= known.error * math.exp(level / n) + (NEAR * spread) ** 2)
