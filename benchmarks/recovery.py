@@ -24,7 +24,7 @@ from fits import Fit, Settings, fit_ieql
 from judging import failed, judge
 from peers import PEERS, missing
 from suites import SUITES, Data, Problem, spoilt, suite
-from tables import comparison, read_results, summary, table, write_results
+from tables import comparison, exit_code, read_results, summary, table, write_results
 
 __all__ = ["judge", "main", "run_suite"]
 
@@ -284,19 +284,15 @@ def _run(arguments: argparse.Namespace) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 done, 2 wrong use, 130 interrupted with results kept."""
     arguments = _parser().parse_args(argv)
-    try:
+
+    def run() -> None:
         if arguments.compare:
             (name_a, a), (name_b, b) = (_runs_of(path) for path in arguments.compare)
             print(comparison(a, b, (name_a, name_b)))
         else:
             _run(arguments)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted; the runs so far are kept", file=sys.stderr)
-        return 130
-    return 0
+
+    return exit_code(run, "runs")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from ieql import IEQLRegressor
 from ieql.equations.expression import Expression
 from problems import EXTRA_CONSTANTS, points
 from reference import contains, n_constants
-from tables import read_results, write_results
+from tables import exit_code, read_results, write_results
 
 __all__ = ["PAIRS", "Pair", "judged", "main", "run_pairs"]
 
@@ -321,15 +321,7 @@ def _run(arguments: argparse.Namespace) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 done, 2 wrong use, 130 interrupted with results kept."""
     arguments = _parser().parse_args(argv)
-    try:
-        _run(arguments)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted; the pairs so far are kept", file=sys.stderr)
-        return 130
-    return 0
+    return exit_code(lambda: _run(arguments), "pairs")
 
 
 if __name__ == "__main__":

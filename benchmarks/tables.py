@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["comparison", "median", "plain", "read_results", "summary", "table", "write_results"]
+__all__ = [
+    "comparison",
+    "exit_code",
+    "median",
+    "plain",
+    "read_results",
+    "summary",
+    "table",
+    "write_results",
+]
 
 Run = Mapping[str, Any]
 HEADER = (
@@ -262,3 +272,16 @@ def _balance(a: Sequence[Run], b: Sequence[Run]) -> str:
         f"shorter for A on {sum(x < y for x, y in times)} of {len(times)} problems, "
         f"for B on {sum(y < x for x, y in times)}"
     )
+
+
+def exit_code(run: Callable[[], None], kept: str) -> int:
+    """Run a benchmark; 0 done, 2 wrong use, 130 interrupted, with what is `kept`."""
+    try:
+        run()
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"interrupted; the {kept} so far are kept", file=sys.stderr)
+        return 130
+    return 0
