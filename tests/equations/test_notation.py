@@ -42,6 +42,9 @@ class Lisp(FormulaWriter):
     def power(self, base, exponent):
         return f"(expt {base} {self.joined([exponent])})"
 
+    def absolute(self, form):
+        return f"(abs {form})"
+
     def call(self, unit, args, exponent=None):
         return f"({unit.name} {' '.join(args)})"
 
@@ -53,6 +56,8 @@ class Lisp(FormulaWriter):
         ("-3/(x + 1)", "(- (/ 3 (+ x 1)))"),
         ("cos(x)**2*identity(y)", "(* (expt (cos x) 2) y)"),
         ("x**-0.3", "(expt x (- 0.3))"),
+        ("2*sqrt((x - y)**2)", "(* 2 (abs (+ x (- y))))"),
+        ("sqrt(x**4)", "(sqrt (expt x 4))"),
     ],
 )
 def test_a_language_says_only_how_it_writes_the_pieces(text, expected):

@@ -45,7 +45,9 @@ def form(text, prior="plain"):
         ("x*sqrt(x)", "x**1.5"),
         ("sqrt(x**2)*sqrt(y)**2", "x*y"),
         ("sqrt((x - 5)**2)", "5 - x"),
-        ("sqrt((x - 1)**2)", "sqrt((x - 1)**2)"),  # of both signs
+        ("sqrt((x - 1)**2)", "abs(x - 1)"),  # of both signs
+        ("sqrt((x - 1)**4)", "(x - 1)**2"),
+        ("abs(x - 1)**2", "(x - 1)**2"),
         ("x**0.3*x**1.2", "x**1.5"),
         # exponentials and logarithms
         ("exp(3.2*a + 0.5*log(b))", "sqrt(b)*exp(3.2*a)"),

@@ -349,6 +349,21 @@ def test_an_input_may_be_called_pi():
     assert Expression.parse(turned.text(), ["pi"]) == turned
 
 
+def test_the_root_of_a_square_is_an_absolute_value():
+    expression = Expression.parse("2*sqrt((x1 - 3)**2) + abs(x2)", ["x1", "x2"])
+    assert expression.text() == "2*abs(x1 - 3) + abs(x2)"
+    assert Expression.parse(expression.text(), ["x1", "x2"]) == expression
+    np.testing.assert_allclose(expression.evaluate(np.array([[1.0, -2.0]])), [[6.0]])
+    with pytest.raises(IeqlError, match=r"^Expected '\)' but found ',' at character 7 of the"):
+        parse("abs(x1, x2)")
+
+
+def test_an_input_may_be_called_abs():
+    expression = Expression.parse("abs(`abs`) + 1", ["abs"])
+    assert expression.text() == "abs(`abs`) + 1"
+    assert Expression.parse(expression.text(), ["abs"]) == expression
+
+
 def test_a_small_graph_may_have_too_long_a_text():
     """Every product writes what it is made of twice; shared, the graph stays small."""
     expression = endless()

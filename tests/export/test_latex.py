@@ -90,6 +90,7 @@ def test_names(name, expected):
         ("x2*identity(x1)", r"x_{2} \, x_{1}"),
         ("2*x1**1.5", r"2 \, x_{1}^{1.5}"),
         ("(x1 + 1)**-0.3", r"\left(x_{1} + 1\right)^{-0.3}"),
+        ("sqrt((x1 - x2)**2)", r"\left|x_{1} - x_{2}\right|"),
     ],
 )
 def test_formulas(text, expected):

@@ -99,6 +99,7 @@ def test_numbers_rounded_on_request(value, expected):
         ("sqrt(x + 1)", "x+1"),
         ("2*x**1.7", "2x1.7"),
         ("x**-0.3", "x−0.3"),
+        ("sqrt((x - y)**2)", "|x−y|"),
     ],
 )
 def test_reading_order(text, expected):

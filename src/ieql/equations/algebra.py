@@ -368,7 +368,7 @@ class Algebra:
             values = self.bases[b].values
             if self.bases[b].unit is EXP:
                 factors.append((b, e * exponent))
-            elif whole or np.all(values >= 0.0):
+            elif whole or np.all(values >= 0.0) or _stays_even(e, exponent):
                 factors.append((b, _simple(e * exponent)))
             elif e == int(e) and int(e) % 2 == 0 and np.all(values <= 0.0):
                 # The root of a square is a size, and the size of something negative its opposite.
@@ -560,6 +560,11 @@ def _exactly_one(z: Terms) -> Terms:
 def _is_total(unit: Unit) -> bool:
     """Whether a product of powers has no domain but that of the powers."""
     return all(low in (-math.inf, 0.0) and high == math.inf for low, high in unit.domains)
+
+
+def _stays_even(exponent: float, raised_to: float) -> bool:
+    """Whether a power has no sign, and none if it is raised further: √(x⁴) = x²."""
+    return exponent % 2.0 == 0.0 and _simple(exponent * raised_to) % 2.0 == 0.0
 
 
 def _simple(exponent: float) -> float:

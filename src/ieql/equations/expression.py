@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ieql.errors import IeqlError
 from ieql.files import MAX_NAME
-from ieql.units import EXP, LOG, MUL, SQUARE, Interval, Unit, unit
+from ieql.units import EXP, LOG, MUL, SQRT, SQUARE, Interval, Unit, unit
 
 if TYPE_CHECKING:
     from ieql.prior import Prior
@@ -269,6 +269,13 @@ class Expression:
                 if node.args[1] == base and n < LARGEST_POWER:
                     found[node] = base, n + 1
         return found
+
+    def size_of(self, node: Node) -> Sum | None:
+        """What a node is the absolute value of, √(z²) = |z|; else None."""
+        s = node.args[0]
+        inner = self._node(s.sources[0]) if node.unit is SQRT and s.is_bare else None
+        power = None if inner is None else self.whole_power(inner)
+        return power[0] if power is not None and power[1] == 2 else None
 
     def _node(self, source: int) -> Node | None:
         k = source - len(self.names)

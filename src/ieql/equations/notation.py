@@ -20,6 +20,7 @@ from ieql.errors import IeqlError, shown
 from ieql.units import DIV, IDENTITY, MUL, Unit
 
 __all__ = [
+    "ABSOLUTE",
     "MAX_CHARACTERS",
     "PI",
     "ExactNumber",
@@ -36,6 +37,8 @@ __all__ = [
     "starts_with_constant",
 ]
 
+ABSOLUTE = "abs"
+"""The root of a square in texts, unless there is a unit of that name."""
 PI = "pi"
 """The name of the number in texts, unless an input has it."""
 DENOMINATORS = (1, 2, 3, 4, 6, 8, 12)
@@ -264,6 +267,10 @@ class FormulaWriter(SumWriter):
         """Something raised to a number."""
 
     @abstractmethod
+    def absolute(self, form: str) -> str:
+        """The absolute value of something."""
+
+    @abstractmethod
     def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
         """Any other unit of its arguments, raised to `exponent` if it is in `raised_by_name`."""
 
@@ -296,6 +303,9 @@ class FormulaWriter(SumWriter):
         power = self.expression.whole_power(node)
         if power is not None:
             return Form(self.whole_power(*power), Rank.POWER, node)
+        inside = self.expression.size_of(node)
+        if inside is not None:
+            return Form(self.absolute(self.sum(inside)), Rank.CALL, node)
         powers = [
             self.power(self.placed(base, self.base), self.constant(exponent))
             for base, exponent in self.expression.powers(node)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import LARGEST_POWER, MAX_NODES, Expression, Sum
 from ieql.equations.notation import (
+    ABSOLUTE,
     MAX_CHARACTERS,
     PI,
     FormulaWriter,
@@ -114,6 +115,9 @@ class _Writer(FormulaWriter):
         number = self.joined([exponent])
         return f"{base}**{number}" if WHOLE_NUMBER.fullmatch(number) else f"{base}**({number})"
 
+    def absolute(self, form: str) -> str:
+        return f"{ABSOLUTE}({form})"
+
     def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
         return f"{unit.name}({', '.join(args)})"
 
@@ -125,7 +129,7 @@ def _n_digits(value: float) -> int:
 
 def write_name(name: str) -> str:
     """A column's name as it stands in an equation, in backticks unless it is a plain word."""
-    if WORD.fullmatch(name) and name not in UNITS:
+    if WORD.fullmatch(name) and name not in UNITS and name != ABSOLUTE:
         return name
     return "`" + name.replace("`", "``") + "`"
 
@@ -303,6 +307,12 @@ class _Parser:
         return self.name(value.replace("``", "`") if kind == "quoted" else value)
 
     def call(self, name: str) -> Sum:
+        if name == ABSOLUTE and name not in self.units:
+            self.position += 1
+            inside = self.sum()
+            if not self.take(")"):
+                raise self.fail("')'")
+            return self.apply(SQRT, self.apply(SQUARE, inside))
         if name not in self.units:
             raise IeqlError(f"There is no unit {_short(name)}.{nearest(name, self.units)}")
         self.position += 1

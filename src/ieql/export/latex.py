@@ -184,6 +184,9 @@ class _Writer(FormulaWriter):
     def power(self, base: str, exponent: Term) -> str:
         return f"{base}^{{{self.joined([exponent])}}}"
 
+    def absolute(self, form: str) -> str:
+        return rf"\left|{form}\right|"
+
     def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
         text, command = unit.to_latex(*args), f"\\{unit.name}"
         if exponent is None:

@@ -196,6 +196,9 @@ class _Writer(FormulaWriter):
     def power(self, base: str, exponent: Term) -> str:
         return f"<msup>{base}{_signed(exponent)}</msup>"
 
+    def absolute(self, form: str) -> str:
+        return f"<mrow><mo>|</mo>{form}<mo>|</mo></mrow>"
+
     def call(self, unit: Unit, args: Sequence[str], exponent: str | None = None) -> str:
         if "mathml" in unit.templates:
             return unit.templates["mathml"].format(*args)
