@@ -231,7 +231,7 @@ def comparison(a: Sequence[Run], b: Sequence[Run], names: tuple[str, str] = ("A"
         rows.append(_compared(name, group, groups_b[name]))
     lines = [f"A: {names[0]}", f"B: {names[1]}", _aligned(rows)]
     lines += [_side_by_side(of_a, of_b), f"A: {_found(of_a)}", f"B: {_found(of_b)}"]
-    return "\n".join([*lines, _balance(of_a, of_b)])
+    return "\n".join([*lines, _balance(of_a, of_b), _equally_written(of_a, of_b)])
 
 
 def _side_by_side(a: Sequence[Run], b: Sequence[Run]) -> str:
@@ -272,6 +272,13 @@ def _balance(a: Sequence[Run], b: Sequence[Run]) -> str:
         f"shorter for A on {sum(x < y for x, y in times)} of {len(times)} problems, "
         f"for B on {sum(y < x for x, y in times)}"
     )
+
+
+def _equally_written(a: Sequence[Run], b: Sequence[Run]) -> str:
+    """In how many runs both selected the same equation, to the letter: so should time limits."""
+    known = {_key(r): r.get("equation") for r in a}
+    equal = sum(r.get("equation") == known[_key(r)] for r in b)
+    return f"the same equation, to the letter, in {equal} of {len(b)} runs"
 
 
 def exit_code(run: Callable[[], None], kept: str) -> int:

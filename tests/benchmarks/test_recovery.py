@@ -326,6 +326,12 @@ def test_two_results_are_compared_on_what_both_have():
     assert "no problem" in comparison(a[2:], b[2:])
 
 
+def test_it_is_counted_how_often_two_results_are_the_same_equation_to_the_letter():
+    a = [run("P", 0, True, 1.0) | {"equation": "2*x"}, run("P", 1, True, 1.0) | {"equation": "x"}]
+    b = [run("P", 0, True, 1.0) | {"equation": "2*x"}, run("P", 1, True, 1.0) | {"equation": "y"}]
+    assert comparison(a, b).endswith("the same equation, to the letter, in 1 of 2 runs")
+
+
 def test_a_result_file_is_plain_json(tmp_path):
     path = tmp_path / "r.json"
     write_results(path, {"about": {}, "runs": [{"rmse": float("inf"), "n": np.int64(3)}]})
