@@ -3,7 +3,8 @@
 An exponent of 0.995 ± 0.004 is 1, a phase of 1.5703 ± 0.0011 is a quarter turn, a frequency of
 3.1418 ± 0.0004 is π. That a constant lies so close to one of few numbers is hardly chance if its
 error is small beside their distance: the evidence for the simple one is
-ln(distance / (2.5 s)) - d²/(2 s²) nats, d being the difference and s the standard error. All that
+ln(distance / (2.5 s)) - d²/(2 s²) nats, d being the difference and s the standard error. How much
+is asked for depends on the place: exponents are simple more often than factors. All that
 are set are set together, the others are fitted beside them, and the likelihoods of the two fits are
 compared; while they differ by more than chance, the worst one is taken back.
 
@@ -29,10 +30,14 @@ __all__ = ["set_places", "with_simple_constants"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+NO_EVIDENCE = 0.0
+"""Nats by which a simple number must be preferred in an exponent, where most are simple, ..."""
 EVIDENCE = 2.0
-"""Nats by which a simple number must be preferred, in an exponent or a phase, ..."""
+"""... in a phase, ..."""
 MORE_EVIDENCE = 2.5
 """... and anywhere else, where most constants are just numbers."""
+APART = 10.0
+"""Standard errors by which simple numbers must lie apart for one of them to be meant."""
 MUCH_EVIDENCE = 8.0
 """For decimal numbers such as 0.05: only rows with hardly any noise tell them from others."""
 NEAR = 1e-9
@@ -122,7 +127,8 @@ def _proposals(expression: Expression, known: Information) -> dict[int, tuple[fl
             away = abs(value - simple) / error
             evidence = math.log(grid.spacing / (2.5 * error)) - 0.5 * away**2
             beyond = evidence - (MUCH_EVIDENCE if grid in DECIMALS else least)
-            if away <= FURTHEST and beyond > best and simple != value:
+            is_telling = APART * error <= grid.spacing
+            if is_telling and away <= FURTHEST and beyond > best and simple != value:
                 found[int(place)] = (simple, away)
                 best = beyond
     return found
@@ -141,7 +147,7 @@ def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]
             if node.unit is EXP:
                 for j, i in enumerate(s.sources):
                     if expression.source_name(i) == LOG.name:
-                        roles[at + 1 + j] = (NUMBERS, EVIDENCE)
+                        roles[at + 1 + j] = (NUMBERS, NO_EVIDENCE)
             at += 1 + len(s.weights)
     return roles
 
