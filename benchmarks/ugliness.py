@@ -221,13 +221,26 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 
 
 def nested_quotients(tree: ast.expr) -> Reasons:
-    """A quotient in a quotient or amid a product: a/(b/c), a/b/c, a*(b/c), a/b*c."""
+    """A quotient in a quotient or amid a product: a/(b/c), a/b/c, a*(b/c), a/b*c, a/(2 + 3/b)."""
     for product in _products(tree):
         factors = _chain(product)
         below = [is_below for _, is_below in factors]
         inside = any(_is_product(f) and any(b for _, b in _chain(f)) for f, _ in factors[1:])
-        if inside or sum(below) > 1 or below != sorted(below):
+        bracket = any(_is_over_an_input(f) for f, _ in factors)
+        if inside or bracket or sum(below) > 1 or below != sorted(below):
             yield _reason("nested quotient", product)
+
+
+def _is_over_an_input(node: ast.expr) -> bool:
+    """Whether a bracket is a number and a number over an input: 2 + 3/x, which is (2*x + 3)/x."""
+    terms = [_unsigned(term) for term in _terms(node)]
+    if len(terms) != 2:
+        return False
+    others = [_chain(term) for term in terms if not isinstance(term, ast.Constant)]
+    if len(others) != 1 or len(others[0]) != 2:
+        return False
+    (above, _), (below, is_below) = others[0]
+    return isinstance(above, ast.Constant) and is_below and isinstance(below, ast.Name)
 
 
 def numbers_inside(tree: ast.expr) -> Reasons:

@@ -90,11 +90,24 @@ class Algebra:
         Points on which the equations have to be right; signs are read from them.
     splits_waves : bool
         Write products of waves as sums of waves: cos²(z) = cos(2z)/2 + 1/2.
+    clears_brackets : bool
+        Leave no denominator in a bracket: 1/(2 + 3/x) = x/(2x + 3).
+    keeps_scales : bool
+        Leave the scale of a sum in its logarithm: log(1 + 2x), not log(x + 1/2) + log(2).
     """
 
-    def __init__(self, names: Sequence[str], X: Array, splits_waves: bool = False) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        X: Array,
+        splits_waves: bool = False,
+        clears_brackets: bool = False,
+        keeps_scales: bool = False,
+    ) -> None:
         self.names = tuple(names)
         self.splits_waves = splits_waves
+        self.clears_brackets = clears_brackets
+        self.keeps_scales = keeps_scales
         self.n_points = len(X)
         self.bases: list[Base] = [
             Base(None, (), (0, f"{i:06d}"), 1.0, np.ascontiguousarray(X[:, i], dtype=np.float64))
@@ -398,8 +411,24 @@ class Algebra:
         """Terms as a number times one product; a sum becomes a bracket."""
         if len(z.terms) == 1 and z.bias == 0.0:
             return z.terms[0]
+        below = self._denominators(z) if self.clears_brackets else []
+        if below:
+            above = Terms(0.0, ((1.0, tuple((b, -e) for b, e in below)),))
+            terms = [self.product([Terms(0.0, (term,)), above]) for term in z.terms]
+            c, p = self._single(self.total([*terms, above.scaled(z.bias)]))
+            whole = self._term(c, [*p, *below])
+            return whole.terms[0]
         scale = self._scale(z)
         return scale, ((self._number(None, (_exactly_one(z.scaled(1.0 / scale)),)), 1.0),)
+
+    def _denominators(self, z: Terms) -> list[tuple[int, float]]:
+        """What the terms of a sum are divided by, as whole powers, the largest of each."""
+        least: dict[int, float] = {}
+        for _, p in z.terms:
+            for b, e in p:
+                if e < 0.0 and e == int(e) and self.bases[b].unit is not EXP:
+                    least[b] = min(least.get(b, 0.0), e)
+        return sorted(least.items(), key=lambda factor: self.bases[factor[0]].order)
 
     def _scale(self, z: Terms) -> float:
         """The number that is taken out of a sum, so that its first term has none.
@@ -452,6 +481,8 @@ class Algebra:
             if z.bias <= 0.0:
                 raise NotRegularError
             return Terms(math.log(z.bias))
+        if self.keeps_scales and (len(z.terms) > 1 or z.bias != 0.0):
+            return self._plain_logarithm(z)
         c, p = self._single(z)
         if c < 0.0:
             return self._plain_logarithm(z)

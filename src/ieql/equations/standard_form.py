@@ -8,7 +8,8 @@ there are several ways, the least complex one is taken and, of equals, that with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from itertools import product as combinations
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = ["is_equal", "is_permitted", "size", "standard_form", "whole_power"]
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
 """Relative difference of values that are the same."""
+SAME = 1e-12
+"""Relative difference of numbers that are the same."""
 SHOWN_DIGITS = 4
 """Digits of the numbers in texts whose lengths are compared."""
 MOST_NODES = 200
@@ -75,9 +78,8 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
 
 def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]]:
     """The forms of an expression, and whether factors were taken out or waves multiplied."""
-    has_waves = any(node.unit in (COS, SIN) for node in expression.nodes)
-    for splits_waves in (False, True) if has_waves else (False,):
-        algebra = Algebra(expression.names, X, splits_waves)
+    for splits_waves, clears_brackets, keeps_scales in _ways(expression):
+        algebra = Algebra(expression.names, X, splits_waves, clears_brackets, keeps_scales)
         try:
             with np.errstate(all="ignore"):
                 outputs = algebra.read(expression)
@@ -89,6 +91,13 @@ def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]
                     yield rewritten, writer.builder.expression(*(writer.sum(z) for z in outputs))
         except (NotRegularError, OverflowError, RecursionError):
             continue
+
+
+def _ways(expression: Expression) -> Iterator[tuple[bool, bool, bool]]:
+    """The ways of reading an expression that may differ, as `Algebra` takes them."""
+    units = {node.unit for node in expression.nodes}
+    choices = (bool(units & {COS, SIN}), DIV in units, LOG in units)
+    return combinations(*((False, True) if choice else (False,) for choice in choices))
 
 
 def _has_hidden_powers(expression: Expression) -> bool:
@@ -131,10 +140,26 @@ class _Writer:
         """Terms."""
         if self.factored:
             z = self._with_factors(z)
-        return Sum.total([Sum(z.bias), *(self.product(p).scaled(c) for c, p in z.terms)])
+        return Sum.total([Sum(z.bias), *(self.term(c, p) for c, p in z.terms)])
 
-    def product(self, product: Product) -> Sum:
-        """A product of powers."""
+    def term(self, c: float, product: Product) -> Sum:
+        """A number times a product; the number goes into a bracket if it saves one there.
+
+        0.5·x/(x + 0.5) = x/(2x + 1).
+        """
+        for b, e in product:
+            base = self.algebra.bases[b]
+            if e == -1.0 and base.unit is None and base.args and abs(c) != 1.0:
+                ratio = abs(base.args[0].bias / c)
+                if abs(ratio - 1.0) < SAME:
+                    scaled = base.args[0].scaled(1.0 / abs(c))
+                    whole = Terms(math.copysign(1.0, scaled.bias), scaled.terms)
+                    return self.product(product, {b: whole}).scaled(math.copysign(1.0, c))
+        return self.product(product).scaled(c)
+
+    def product(self, product: Product, instead: Mapping[int, Terms] | None = None) -> Sum:
+        """A product of powers, with other terms in the place of some of its brackets."""
+        written = {b: self.sum(z) for b, z in (instead or {}).items()}
         above: dict[int, int] = {}
         below: dict[int, int] = {}
         roots: tuple[list[int], list[int]] = ([], [])
@@ -157,7 +182,8 @@ class _Writer:
                     roots[e < 0].append(b)
         both = self._grouped(above, below) if self.grouped else []
         numerator = [*self._powers(above), *both]
-        denominator = self._powers(below)
+        denominator = self._powers({b: n for b, n in below.items() if b not in written})
+        denominator += written.values()
         if roots[0]:
             over = self._chain([self.base(b) for b in roots[0]])
             under = self._chain([self.base(b) for b in roots[1]])
@@ -252,10 +278,11 @@ def whole_power(builder: Builder, s: Sum, n: int) -> Sum:
     return builder.apply(MUL, half, s) if n % 2 else half
 
 
-def size(e: Expression, prior: Prior | None) -> tuple[float, int, int, int]:
+def size(e: Expression, prior: Prior | None) -> tuple[float, int, int, int, int]:
     """What makes one form of an equation simpler than another, the most important first."""
+    n_numbers = int(np.count_nonzero(~np.isin(e.constants(), (0.0, 1.0, -1.0))))
     n_biases = sum(s.bias != 0.0 for s in e.sums)
-    return _weight(e, prior), e.n_parameters, n_biases, _length(e)
+    return _weight(e, prior), e.n_parameters, n_numbers, n_biases, _length(e)
 
 
 def _length(e: Expression) -> int:
