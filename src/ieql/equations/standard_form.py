@@ -96,8 +96,11 @@ def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]
 def _ways(expression: Expression) -> Iterator[tuple[bool, bool, bool]]:
     """The ways of reading an expression that may differ, as `Algebra` takes them."""
     units = {node.unit for node in expression.nodes}
-    choices = (bool(units & {COS, SIN}), DIV in units, LOG in units)
-    return combinations(*((False, True) if choice else (False,) for choice in choices))
+    no, both = (False,), (False, True)
+    has_waves = bool(units & {COS, SIN})
+    return combinations(
+        both if has_waves else no, both if DIV in units else no, both if LOG in units else no
+    )
 
 
 def _has_hidden_powers(expression: Expression) -> bool:
