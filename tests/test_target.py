@@ -47,6 +47,20 @@ def test_the_mean_is_no_evidence_and_an_exact_law_much():
     assert target.evidence(line(0.3, 1.0)) > 1000
 
 
+def test_rows_far_off_are_told_by_heavy_tails_and_not_by_the_law():
+    y = 0.3 * X + NOISE
+    assert abs(target_of(y).tails(line(0.3, 0.0))) < 10
+    y[[3, 17, 30]] += 15.0
+    assert target_of(y).tails(line(0.3, 0.0)) > 40
+
+
+def test_a_handful_of_rows_says_nothing_of_tails():
+    y = 0.3 * X[:12] + NOISE[:12]
+    y[5] += 15.0
+    target = prepare(FitOptions(loss="squared"), Dataset.of(X[:12, None], y), None, 0)[0]
+    assert target.tails(line(0.3, 0.0)) == 0.0
+
+
 def test_the_reported_error_of_few_rows_counts_the_choice():
     """Each connection costs half a row: the error of 40 rows is that of 39.5."""
     from ieql.equations.refit import cross_fitted

@@ -376,6 +376,7 @@ def _with_earlier(
                 rmse_validation=validation,
                 rmse_extrapolation=extrapolation,
                 evidence=target.evidence(c.expression),
+                tails=target.tails(c.expression),
             )
         )
     return thinned(Front([*measured, *front]))
@@ -428,7 +429,7 @@ def _finish_one(
     e = equation.expression
     with np.errstate(all="ignore"):
         rmse_train, rmse_validation, rmse_extrapolation = target.errors(e)
-        evidence = target.evidence(e)
+        evidence, tails = target.evidence(e), target.tails(e)
     return Candidate(
         expression=e,
         complexity=e.complexity(target.task.prior),
@@ -440,8 +441,9 @@ def _finish_one(
         precise=equation.precise,
         proved=equation.proved,
         excess=equation.excess,
-        slow_waves=equation.slow_waves,
+        wave_cost=equation.wave_cost,
         evidence=evidence,
+        tails=tails,
         # The rows chose the structure, too, which flatters its residuals.
         band=None
         if equation.band is None

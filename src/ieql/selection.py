@@ -44,8 +44,8 @@ __all__ = [
 
 CHOICES = 30.0
 """How many connections each connection of an equation was chosen among, as the search prices it."""
-CONNECTION = 5.0
-"""Twice the nats that each connection of an equation costs: with each there are some ten times as
+CONNECTION = 3.4
+"""Twice the nats that each connection of an equation costs: with each there are several times as
 many structures to choose from."""
 LAW = 10.0
 """Twice the nats that it costs to say that there is a law at all, and not just a mean: that one of
@@ -54,8 +54,8 @@ TOO_FAR = 100.0
 """An equation that goes so many ranges of y away from the measured values is flagged."""
 FAR_COST = 20.0
 """Added to the description length of a flagged equation: ten nats, the evidence of e¹⁰ to 1."""
-SLOW_COST = 12.0
-"""Added for each wave of which the rows see less than half a turn: six nats."""
+TAILS_COST = 2.0
+"""Twice the nats that it costs to say that the noise has heavy tails."""
 UNPREDICTED = 3.0
 """Where all rows fit the constants, an error of rows predicted by the others that is more than so
 many times the training error counts instead of it: the equation follows single rows."""
@@ -91,11 +91,13 @@ class Candidate:
     excess : float
         How far the equation goes inside the domain: the largest distance from the middle of the
         measured values of y, in units of their range; NaN if it is not known.
-    slow_waves : int
-        Number of waves of which the rows see less than half a turn, unless the prior favours them.
+    wave_cost : float
+        Twice the nats that its waves cost (`ieql.equations.wave_cost`).
     evidence : float
         Twice the nats by which it tells the rows better than their mean does if noise has heavy
         tails; infinite if that is not known.
+    tails : float
+        Twice the nats by which heavy tails tell its residuals better than a normal distribution.
     band : PredictionBand, optional
         How far new rows may lie from it; None if that is not known.
     """
@@ -110,8 +112,9 @@ class Candidate:
     precise: Expression | None = None
     proved: bool | None = None
     excess: float = math.nan
-    slow_waves: int = 0
+    wave_cost: float = 0.0
     evidence: float = math.inf
+    tails: float = 0.0
     band: PredictionBand | None = None
 
     def equation(self, precise: bool = False) -> Expression:
@@ -148,8 +151,9 @@ class Candidate:
             "precise": None if self.precise is None else self.precise.to_dict(),
             "proved": self.proved,
             "excess": _finite_or_none(self.excess),
-            "slow_waves": self.slow_waves,
+            "wave_cost": self.wave_cost,
             "evidence": _finite_or_none(self.evidence),
+            "tails": self.tails,
             "band": None if self.band is None else self.band.to_form(),
         }
 
@@ -177,8 +181,9 @@ class Candidate:
             precise=all_digits,
             proved=proved,
             excess=math.nan if excess is None else float(excess),
-            slow_waves=int(form.get("slow_waves", 0)),
+            wave_cost=float(form.get("wave_cost", 0.0)),
             evidence=math.inf if evidence is None else float(evidence),
+            tails=float(form.get("tails", 0.0)),
             band=None if band is None else PredictionBand.from_form(band, all_digits or equation),
             **errors,
         )
@@ -228,7 +233,7 @@ def description_length(
     """Twice the nats that it takes to tell the rows, the constants and the structure.
 
     The first two are those of `ieql.equations.description`, where the parameters are explained;
-    each connection costs 5, and that there is any 10.
+    each connection costs 3.4, and that there is any 10.
     """
     structure = CONNECTION * complexity + (LAW if complexity > 0.0 else 0.0)
     return description_of_rows(n_rows, unexplained, n_constants) + structure
@@ -481,7 +486,7 @@ def scores(
 
     And one of ours, which needs no scale: the description length of the data,
 
-        MDL       N ln(N u/(N - p)) + p ln max(1, F) + 5 s + 10
+        MDL       N ln(N u/(N - p)) + p ln max(1, F) + 3.4 s + 10
 
     where u is the part of the variance that is left unexplained on all N rows, train and
     validation, p the number of fitted constants, and F = (1 - u)(N - p)/(u p): what the residuals
@@ -490,8 +495,10 @@ def scores(
     equation that somewhere in the domain goes more than 100 ranges of y away from the measured
     values pays 20 more: what looks like a pole is
     believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And
-    each wave of which the rows see less than half a turn pays 12, unless the prior makes waves
-    cheaper than all other units. A law that would not be worth its price if noise had heavy tails,
+    each wave pays 6, and 12 if the rows see less than half a turn of it, unless the prior makes
+    waves cheaper than all other units. Where noise with heavy tails (Student's, three degrees of
+    freedom) tells the residuals better than normal noise, it counts: a law need not run through the
+    rows far off. A law that would not be worth its price if noise had heavy tails,
     because all it explains are single rows far off, counts as if it had.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
@@ -588,13 +595,14 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
         unexplained = error / max(variance, np.finfo(np.float64).tiny) + ROUNDING**2
         length = math.inf
         if unexplained < math.inf:
+            unexplained *= math.exp(-max(c.tails - TAILS_COST, 0.0) / n)
             length = description_length(n, unexplained, c.n_constants, c.complexity)
             price = length - n * math.log(unexplained)
             if price > c.evidence:
                 length = max(length, price - c.evidence)
         # That constants are one has to be said, too: a - a·exp(-k t) is a product of a sum.
         length += CONNECTION * c.n_ties
-        values.append(length + FAR_COST * c.goes_too_far + SLOW_COST * c.slow_waves)
+        values.append(length + FAR_COST * c.goes_too_far + c.wave_cost)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)
     return np.where(finite, values, np.finfo(np.float64).max)

@@ -14,6 +14,7 @@ from ieql.data.dataset import Dataset, Scaling
 from ieql.data.outliers import gross_outliers, stand_far_off
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
+from ieql.equations.description import heavier_tails
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.refit import cross_fitted
 from ieql.errors import IeqlError
@@ -48,6 +49,10 @@ DOMINATED = 0.9
 """Rows that lie far off are set aside during the search if the variance falls below this part."""
 DEGREES = 3.0
 """Degrees of freedom of the heavy tails that noise may have."""
+LEAST_FOR_TAILS = 20
+"""Rows from which on it can be told that noise has heavy tails, ..."""
+TAIL_ROWS = 5_000
+"""... and those that tell it, where there are more."""
 ROUNDING = 1e-6
 """Part of the target's spread below which a residual is no reason to call a row an outlier."""
 
@@ -161,6 +166,20 @@ class Target:
             for r in (rows.y - mean, residual)
         ]
         return float(np.sum(rows.weight * (costs[0] - costs[1])))
+
+    def tails(self, expression: Expression) -> float:
+        """Twice the nats by which heavy tails tell the residuals better than a normal distribution.
+
+        The tails are Student's with three degrees of freedom. Rows far off cost little then, so
+        that an equation is not preferred for running through them. Zero where there are too few
+        rows to say so; where there are very many, some of them tell it.
+        """
+        rows = self.fitting.head(TAIL_ROWS)
+        if len(rows) < LEAST_FOR_TAILS:
+            return 0.0
+        residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
+        gained = heavier_tails(residual, rows.weight, DEGREES)
+        return gained * self.fitting.n_rows / rows.n_rows if math.isfinite(gained) else 0.0
 
     def outliers(self, front: Sequence[Candidate]) -> Mask:
         """Which rows lie far from the equation that describes the data best."""

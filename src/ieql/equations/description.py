@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["description_of_rows"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["description_of_rows", "heavier_tails"]
+
+Array = NDArray[np.float64]
+STEPS = 50
+"""For the scale of heavy tails, by expectation and maximisation."""
 
 
 def description_of_rows(n_rows: float, unexplained: float, n_constants: int) -> float:
@@ -40,3 +47,42 @@ def description_of_rows(n_rows: float, unexplained: float, n_constants: int) -> 
         return length
     ratio = (1.0 - unexplained) * left / (unexplained * n_constants)
     return length + n_constants * max(0.0, math.log(ratio))
+
+
+def heavier_tails(residual: Array, weight: Array, degrees: float) -> float:
+    """Twice the nats by which Student's distribution tells residuals better than a normal one.
+
+    Both have the scale that suits them best. Negative where tails are not heavy.
+
+    Parameters
+    ----------
+    residual, weight : array (rows,)
+        The residuals, and how often each counts.
+    degrees : float
+        Degrees of freedom of Student's distribution.
+
+    Examples
+    --------
+    >>> even = np.linspace(-1.0, 1.0, 30)
+    >>> heavier_tails(even, np.ones(30), 3.0) < 0.0
+    True
+    >>> heavier_tails(np.append(even, 20.0), np.ones(31), 3.0) > 30.0
+    True
+    """
+    squares = residual**2
+    n, mean = float(weight.sum()), float(np.average(squares, weights=weight))
+    if not (math.isfinite(mean) and mean > 0.0):
+        return 0.0
+    scale = 0.5 * mean
+    for _ in range(STEPS):
+        scale = float(
+            np.average((degrees + 1.0) / (degrees + squares / scale) * squares, weights=weight)
+        )
+    constant = 2.0 * (
+        math.lgamma(0.5 * (degrees + 1.0))
+        - math.lgamma(0.5 * degrees)
+        - 0.5 * math.log(degrees * math.pi)
+    )
+    tails = float(np.sum(weight * (degrees + 1.0) * np.log1p(squares / (degrees * scale))))
+    normal = n * (math.log(2.0 * math.pi * mean) + 1.0)
+    return normal - (n * (math.log(scale) - constant) + tails)

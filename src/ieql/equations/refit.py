@@ -35,8 +35,8 @@ from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
 from ieql.equations.simple_constants import set_places, with_simple_constants
 from ieql.equations.simplify import expansions, gauge, parabolas, simplify
-from ieql.equations.slow_waves import n_slow_waves
 from ieql.equations.standard_form import standard_form
+from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
 
 __all__ = ["FinishedEquation", "cross_fitted", "finish", "inverse_curvature", "refit", "trim"]
@@ -89,8 +89,8 @@ class FinishedEquation:
     """Whether it is proved to be safe in the whole domain; None if it is not known."""
     excess: float = math.nan
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
-    slow_waves: int = 0
-    """Waves of which the rows see less than half a turn (`ieql.equations.slow_waves`)."""
+    wave_cost: float = 0.0
+    """Twice the nats that its waves cost (`ieql.equations.wave_cost`)."""
     band: PredictionBand | None = None
     """How far new rows may lie from it."""
 
@@ -145,12 +145,12 @@ def finish(
             same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
             far = excess(proof.low, proof.high, train.y)
             errors, mse = standard_errors(e, part, known)
-            slow = n_slow_waves(e, part.head(PROBED).XT.T, prior)
+            waves = wave_cost(e, part.head(PROBED).XT.T, prior)
             all_digits = precise if same else e
             band = PredictionBand.of(all_digits, train, e, domain)
             if band is not None and band.noise.trends:
                 errors = uneven_errors(e, part, band.noise, known) or errors
-            return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, slow, band)
+            return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
     return None
 
 
