@@ -572,6 +572,8 @@ def _n_constants(expression: Expression, k: int) -> int:
     node = expression.nodes[k]
     argument = node.args[-1]
     inside = 1 if node.unit is EXP else int(argument.bias != 0.0) + (node.unit in WAVES)
+    if node.unit is DIV and not node.args[0].is_constant:
+        return inside + 1  # what stands above multiplies the curve, but not an offset beside it
     source = len(expression.names) + k
     return inside + 1 + any(source in s.sources and s.bias != 0.0 for s in expression.sums)
 

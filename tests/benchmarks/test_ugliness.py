@@ -207,6 +207,8 @@ def test_a_curve_of_which_nothing_is_seen_is_a_line_or_a_parabola():
     assert kinds("3*cos(0.05*x + 1) + y") == ["cos that is a parabola on the rows"]
     assert kinds("3*exp(0.001*x)") == ["exp that is a line on the rows"]
     assert kinds("y/(x + 900)") == ["div that is a line on the rows"]
+    # A parabola in the place of the quotient would have three constants, all times (2 - y).
+    assert kinds("5 + (2 - y)/(x + 15)") == []
     assert kinds("3*exp(-0.7*x) + 2") == []
     assert kinds("3*cos(2*x + 1)") == []
 
