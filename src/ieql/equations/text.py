@@ -95,7 +95,7 @@ class _Writer(FormulaWriter):
         if form.startswith("1/"):
             return number + form[1:]
         above, slash, below = number.partition("/")
-        if slash and "/" not in form:
+        if slash:
             return f"{form if above == self.one else f'{above}*{form}'}/{below}"
         return f"{number}*{form}"
 
