@@ -343,13 +343,15 @@ def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
     """The front, on which of equally complex equations that with the shortest description stands.
 
     The shortest of all is on it in any case: with few rows one with more constants may have the
-    smaller error, and be no heavier as the paper counts.
+    smaller error, and be no heavier as the paper counts. And no wave stands in the place of
+    something that is told in fewer words.
     """
     if not finished:
         return []
-    lengths = scores(
-        finished, DEFAULT, mean_error=target.mean_errors["validation"], n_rows=target.n_rows
-    )
+    lengths = _lengths(finished, target)
+    if target.extrapolation is None:
+        told = _without_waves_for_others(finished, lengths)
+        finished, lengths = [finished[i] for i in told], lengths[told]
     order = np.argsort(lengths, kind="stable")
     shortest: dict[float, Candidate] = {}
     for i in order.tolist():
@@ -360,6 +362,31 @@ def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
     if not any(c is best for c in front):
         front = sorted([*front, best], key=lambda c: (c.complexity, c.rmse_validation))
     return front
+
+
+def _lengths(finished: Sequence[Candidate], target: Target) -> Array:
+    """Description lengths, by which the front and the default selection go."""
+    return scores(
+        finished, DEFAULT, mean_error=target.mean_errors["validation"], n_rows=target.n_rows
+    )
+
+
+def _without_waves_for_others(finished: Sequence[Candidate], lengths: Array) -> list[int]:
+    """Which candidates stay: not those with waves of which another, without, tells more shortly.
+
+    A piece of a wave has few connections and bends to a growth curve; the paper's front, which goes
+    by connections and error, would show it in the place of the logistic law.
+    """
+    plain = [i for i, c in enumerate(finished) if c.wave_cost == 0.0]
+    return [
+        i
+        for i, c in enumerate(finished)
+        if c.wave_cost == 0.0
+        or not any(
+            lengths[j] < lengths[i] and c.complexity <= finished[j].complexity <= 2 * c.complexity
+            for j in plain
+        )
+    ]
 
 
 def _with_earlier(
