@@ -1,15 +1,13 @@
 # Needs only make and Python 3.11 or newer; everything else goes into .venv.
 # Another interpreter: make test PYTHON=python3.12
-# Without a count of the lines that were run, which takes time: make test COVERAGE=
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-COVERAGE ?= --cov=src
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hooks bench dist docs paper soak clean
+.PHONY: help demo test coverage hooks bench dist docs paper soak clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +19,10 @@ test: $(VENV)/installed-test ## Lint, check the types and run every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 $(COVERAGE)
+	$(BIN)/pytest -n 2
+
+coverage: $(VENV)/installed-test ## Run every test and count the lines that they run, which takes longer
+	$(BIN)/pytest -n 2 --cov=src
 
 hooks: $(VENV)/installed-test ## Check style before each commit and types before each push (pre-commit)
 	@$(INSTALL) 'pre-commit>=3.7'
