@@ -270,7 +270,7 @@ class Expression:
                     found[node] = base, n + 1
         return found
 
-    def size_of(self, node: Node) -> Sum | None:
+    def absolute(self, node: Node) -> Sum | None:
         """What a node is the absolute value of, √(z²) = |z|; else None."""
         s = node.args[0]
         inner = self._node(s.sources[0]) if node.unit is SQRT and s.is_bare else None

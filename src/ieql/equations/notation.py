@@ -303,7 +303,7 @@ class FormulaWriter(SumWriter):
         power = self.expression.whole_power(node)
         if power is not None:
             return Form(self.whole_power(*power), Rank.POWER, node)
-        inside = self.expression.size_of(node)
+        inside = self.expression.absolute(node)
         if inside is not None:
             return Form(self.absolute(self.sum(inside)), Rank.CALL, node)
         powers = [
