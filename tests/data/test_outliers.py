@@ -86,3 +86,27 @@ def test_smaller_outliers_hide_in_the_spread_of_the_law_and_are_found_behind_it(
     y[bad] += np.where(np.arange(bad.sum()) % 2, 8.0, -60.0)
     assert not np.array_equal(stand_far_off(XT, y, GROSS), bad)
     np.testing.assert_array_equal(gross_outliers(XT, y), bad)
+
+
+def masses(n=62, seed=0):
+    rng = np.random.default_rng(seed)
+    body = np.exp(rng.normal(1.3, 3.1, n))
+    return body, 9.0 * body**0.75 * np.exp(0.7 * rng.normal(size=n))
+
+
+def test_the_largest_of_values_over_decades_are_no_outliers():
+    """Brains of mammals: elephants were set aside, and a law of twelve constants found without."""
+    n_linear = 0
+    for seed in range(10):
+        body, brain = masses(seed=seed)
+        n_linear += stand_far_off(body[None], brain, GROSS).any()
+        assert not gross_outliers(body[None], brain).any()
+        assert not gross_outliers(body[None], -brain).any()
+    assert n_linear > 5
+
+
+def test_slips_of_the_pen_among_values_over_decades_are_found():
+    body, brain = masses(n=300)
+    brain = 9.0 * body**0.75
+    brain[[20, 150, 280]] *= 1000.0
+    assert set(np.flatnonzero(gross_outliers(body[None], brain))) == {20, 150, 280}

@@ -37,7 +37,17 @@ def gross_outliers(XT: Floats, y: Floats) -> Mask:
     Among neighbours in several inputs the law itself makes a spread in which smaller outliers hide.
     So, where there are some, a second look is taken at what a quadratic form of the ranks of the
     inputs, fitted to the other rows, leaves of the target.
+
+    Values of one sign must lie far off in their logarithms, too: of masses from a shrew's to an
+    elephant's the largest lie far from all others, and follow the same law.
     """
+    far = _gross(XT, y)
+    if far.any() and (np.all(y > 0.0) or np.all(y < 0.0)):
+        far &= _gross(XT, np.log(np.abs(y)))
+    return far
+
+
+def _gross(XT: Floats, y: Floats) -> Mask:
     far = stand_far_off(XT, y, GROSS)
     if not far.any() or len(y) > MOST_ROWS:
         return far
