@@ -149,12 +149,13 @@ class Archive:
 
     def length(self, candidate: Candidate) -> float:
         """The length of the description of the data by a candidate, as the search knows it."""
-        return description_length(
+        length = description_length(
             self.n_rows,
             candidate.rmse_train**2 + ROUNDING,
             candidate.n_constants,
             candidate.complexity,
         )
+        return length + candidate.wave_cost
 
     def _keep_rival(self, candidate: Candidate) -> None:
         # A law with an offset and the same law without it are two rivals.

@@ -13,6 +13,7 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
+from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
 from ieql.selection import CHOICES, Candidate
 
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 OFFSET = 0.5
 """Size of an offset beside that of a weight."""
 ROWS_PER_PERIOD = 4.0
+WAVE_ROWS = 200
+"""Rows by which it is judged how much of a wave is seen."""
 EXACT = 1e-11
 """Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
@@ -166,4 +169,5 @@ class Task:
             rmse_extrapolation=float("nan")
             if extrapolation is None
             else extrapolation.rmse(program.evaluate(extrapolation.XT)),
+            wave_cost=wave_cost(expression, self.train.XT[:, :WAVE_ROWS].T, self.prior),
         )

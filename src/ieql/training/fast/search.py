@@ -41,6 +41,8 @@ LARGEST_ROUND = 6
 """Trainings per island in one round: short enough for a live front, long enough to be worth it."""
 SHORTER = 1.0
 """Twice the nats by which a description must be shorter to be progress."""
+ROWS_FOR_SCORES = 200
+"""Rows from which on a smaller error, at the search's price of complexity, is progress as well."""
 BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
@@ -208,7 +210,10 @@ def _measure(state: FastState, k: int, budget: Budget) -> None:
     progress.exact = archive.is_exact
     rivals = archive.rivals
     length = archive.length(rivals[0]) if rivals else math.inf
-    if score(best) < progress.score - 0.01 or length < progress.length - SHORTER:
+    # Of few rows ever more constants explain ever more; only a shorter description is progress.
+    is_scored = task.extrapolation is not None or task.train.n_rows >= ROWS_FOR_SCORES
+    is_better = is_scored and score(best) < progress.score - 0.01
+    if is_better or length < progress.length - SHORTER:
         progress.score = min(progress.score, score(best))
         progress.length = min(progress.length, length)
         progress.since = progress.n_trainings
