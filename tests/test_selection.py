@@ -211,12 +211,27 @@ def test_constants_of_one_size_are_one_and_that_costs_a_connection() -> None:
         return candidate(2, 0.1, train=0.1, name=e)
 
     free, tied = saturation(24.1), saturation(24.3)
-    assert (free.n_constants, free.n_ties) == (3, 0)
-    assert (tied.n_constants, tied.n_ties) == (2, 1)
+    assert (free.n_constants, free.n_explained) == (3, 0)
+    assert (tied.n_constants, tied.n_explained) == (2, 1)
     lengths = scores([free, tied], "MDL", n_rows=(14, 0), mean_error=10.0)
     assert lengths[1] < lengths[0]
     rows = description_length(14, 1e-4, 2, 2.0)
     assert lengths[1] == pytest.approx(rows + 3.4)
+
+
+def test_a_constant_that_is_a_simple_number_is_not_fitted() -> None:
+    """Manning's law: with 2/3 the error is a little larger, and no digits have to be told."""
+
+    def manning(exponent: float, error: float) -> Candidate:
+        e = Expression.parse(f"0.9877*R**{exponent!r}", ("R",))
+        return replace(candidate(3, error, train=error, name=e), precise=e)
+
+    free, simple = manning(0.66252, 0.0424), manning(2 / 3, 0.044)
+    assert (free.n_constants, free.n_fitted, free.n_explained) == (2, 2, 0)
+    assert (simple.n_constants, simple.n_fitted, simple.n_explained) == (2, 1, 1)
+    assert select([free, simple], "MDL", n_rows=(36, 0), mean_error=4.2) == 1
+    # As long as it is not finished, a simple number is one by chance.
+    assert replace(simple, precise=None).n_fitted == 2
 
 
 def test_a_law_must_be_worth_it_if_noise_has_heavy_tails() -> None:

@@ -199,9 +199,14 @@ class Candidate:
         return len(np.unique(self._sizes))
 
     @property
-    def n_ties(self) -> int:
-        """Number of constants that are others, up to their signs."""
-        return len(self._sizes) - self.n_constants
+    def n_fitted(self) -> int:
+        """The same without those that were set to a simple number, like the exponent 2/3."""
+        return len(np.unique(self._sizes[~self._is_set]))
+
+    @property
+    def n_explained(self) -> int:
+        """Number of constants that are not fitted: set to simple numbers, or others once more."""
+        return len(self._sizes) - self.n_fitted
 
     @cached_property
     def _sizes(self) -> Values:
@@ -213,6 +218,15 @@ class Candidate:
         # With all digits, where they are known: rounded constants may be equal by chance.
         sizes = np.abs(precise if len(precise) == len(shown) else shown)[free]
         return np.asarray(sizes[np.abs(shown[free]) != 1.0])
+
+    @cached_property
+    def _is_set(self) -> NDArray[np.bool_]:
+        """Which of these were set to simple numbers; none before an equation is finished."""
+        if self.precise is None:
+            return np.zeros(len(self._sizes), dtype=bool)
+        from ieql.equations.simple_constants import is_simple
+
+        return np.array([is_simple(size) for size in self._sizes.tolist()], dtype=bool)
 
     @property
     def goes_too_far(self) -> bool:
@@ -489,7 +503,8 @@ def scores(
         MDL       N ln(N u/(N - p)) + p ln max(1, F) + 3.4 s + 10
 
     where u is the part of the variance that is left unexplained on all N rows, train and
-    validation, p the number of fitted constants, and F = (1 - u)(N - p)/(u p): what the residuals
+    validation, p the number of fitted constants (one that is set to a simple number, or is another
+    once more, costs 3.4 instead), and F = (1 - u)(N - p)/(u p): what the residuals
     cost, plus the constants, the more the better the rows fix them (`ieql.equations.description`),
     plus for each connection its choice; the 10 are for a law that is more than a constant. An
     equation that somewhere in the domain goes more than 100 ranges of y away from the measured
@@ -596,12 +611,13 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
         length = math.inf
         if unexplained < math.inf:
             unexplained *= math.exp(-max(c.tails - TAILS_COST, 0.0) / n)
-            length = description_length(n, unexplained, c.n_constants, c.complexity)
+            length = description_length(n, unexplained, c.n_fitted, c.complexity)
             price = length - n * math.log(unexplained)
             if price > c.evidence:
                 length = max(length, price - c.evidence)
-        # That constants are one has to be said, too: a - a·exp(-k t) is a product of a sum.
-        length += CONNECTION * c.n_ties
+        # What a constant is, if it is not fitted, has to be said, too: 2/3, or the a of
+        # a - a·exp(-k t) once more.
+        length += CONNECTION * c.n_explained
         values.append(length + FAR_COST * c.goes_too_far + c.wave_cost)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)

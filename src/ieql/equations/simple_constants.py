@@ -26,7 +26,7 @@ from ieql.equations.precision import Information
 from ieql.equations.program import Program, free_constants
 from ieql.units import COS, EXP, LOG, SIN
 
-__all__ = ["set_places", "with_simple_constants"]
+__all__ = ["is_simple", "set_places", "with_simple_constants"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -81,10 +81,11 @@ FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
 def set_places(expression: Expression) -> frozenset[int]:
     """Places of the constants that are simple numbers, among those that a fit may change."""
     theta = expression.constants()
-    return frozenset(int(t) for t in free_constants(expression) if _is_simple(float(theta[t])))
+    return frozenset(int(t) for t in free_constants(expression) if is_simple(float(theta[t])))
 
 
-def _is_simple(value: float) -> bool:
+def is_simple(value: float) -> bool:
+    """Whether a constant, with all its digits, is a number to which constants are set."""
     return any(grid.nearest(value) == value for grid in (*FACTORS, *TURNS, *DECIMALS))
 
 
