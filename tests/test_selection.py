@@ -219,7 +219,7 @@ def test_constants_of_one_size_are_one_and_that_costs_a_connection() -> None:
     assert lengths[1] == pytest.approx(rows + 3.4)
 
 
-def test_a_constant_that_is_a_simple_number_is_not_fitted() -> None:
+def test_an_exponent_that_is_a_simple_number_is_not_fitted() -> None:
     """Manning's law: with 2/3 the error is a little larger, and no digits have to be told."""
 
     def manning(exponent: float, error: float) -> Candidate:
@@ -230,8 +230,11 @@ def test_a_constant_that_is_a_simple_number_is_not_fitted() -> None:
     assert (free.n_constants, free.n_fitted, free.n_explained) == (2, 2, 0)
     assert (simple.n_constants, simple.n_fitted, simple.n_explained) == (2, 1, 1)
     assert select([free, simple], "MDL", n_rows=(36, 0), mean_error=4.2) == 1
-    # As long as it is not finished, a simple number is one by chance.
+    # As long as it is not finished, a simple number is one by chance, ...
     assert replace(simple, precise=None).n_fitted == 2
+    # ... and a factor is near one whatever the law: 0.25*log(h) stood in the place of an offset.
+    e = Expression.parse("4.6173*sqrt(h) - 0.25*log(h)", ("h",))
+    assert replace(candidate(4, 0.1, name=e), precise=e).n_fitted == 2
 
 
 def test_a_law_must_be_worth_it_if_noise_has_heavy_tails() -> None:

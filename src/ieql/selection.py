@@ -200,33 +200,39 @@ class Candidate:
 
     @property
     def n_fitted(self) -> int:
-        """The same without those that were set to a simple number, like the exponent 2/3."""
+        """The same without the exponents that were set to simple numbers, like 2/3."""
         return len(np.unique(self._sizes[~self._is_set]))
 
     @property
     def n_explained(self) -> int:
-        """Number of constants that are not fitted: set to simple numbers, or others once more."""
+        """Number of constants that are not fitted: simple exponents, or others once more."""
         return len(self._sizes) - self.n_fitted
 
     @cached_property
-    def _sizes(self) -> Values:
-        """Sizes of the constants that a fit may change, but for 1."""
+    def _places(self) -> list[int]:
+        """Where the constants stand that a fit may change, but for 1."""
         from ieql.equations.program import free_constants
 
+        shown = self.expression.constants()
+        return [int(t) for t in free_constants(self.expression) if abs(shown[t]) != 1.0]
+
+    @cached_property
+    def _sizes(self) -> Values:
+        """Sizes of these constants."""
         shown, precise = self.expression.constants(), self.equation(precise=True).constants()
-        free = free_constants(self.expression)
         # With all digits, where they are known: rounded constants may be equal by chance.
-        sizes = np.abs(precise if len(precise) == len(shown) else shown)[free]
-        return np.asarray(sizes[np.abs(shown[free]) != 1.0])
+        return np.abs(precise if len(precise) == len(shown) else shown)[self._places]
 
     @cached_property
     def _is_set(self) -> NDArray[np.bool_]:
-        """Which of these were set to simple numbers; none before an equation is finished."""
-        if self.precise is None:
+        """Which of these are exponents that were set; none before an equation is finished."""
+        precise = self.precise
+        if precise is None or precise.skeleton != self.expression.skeleton:
             return np.zeros(len(self._sizes), dtype=bool)
-        from ieql.equations.simple_constants import is_simple
+        from ieql.equations.simple_constants import simple_exponents
 
-        return np.array([is_simple(size) for size in self._sizes.tolist()], dtype=bool)
+        simple = simple_exponents(precise)
+        return np.array([place in simple for place in self._places], dtype=bool)
 
     @property
     def goes_too_far(self) -> bool:
@@ -503,10 +509,11 @@ def scores(
         MDL       N ln(N u/(N - p)) + p ln max(1, F) + 3.4 s + 10
 
     where u is the part of the variance that is left unexplained on all N rows, train and
-    validation, p the number of fitted constants (one that is set to a simple number, or is another
-    once more, costs 3.4 instead), and F = (1 - u)(N - p)/(u p): what the residuals
-    cost, plus the constants, the more the better the rows fix them (`ieql.equations.description`),
-    plus for each connection its choice; the 10 are for a law that is more than a constant. An
+    validation, p the number of fitted constants (an exponent that is set to a simple number, or a
+    constant that is another once more, costs 3.4 instead), and F = (1 - u)(N - p)/(u p): what the
+    residuals cost, plus the constants, the more the better the rows fix them
+    (`ieql.equations.description`), plus for each connection its choice; the 10 are for a law that
+    is more than a constant. An
     equation that somewhere in the domain goes more than 100 ranges of y away from the measured
     values pays 20 more: what looks like a pole is
     believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And

@@ -26,7 +26,7 @@ from ieql.equations.precision import Information
 from ieql.equations.program import Program, free_constants
 from ieql.units import COS, EXP, LOG, SIN
 
-__all__ = ["is_simple", "set_places", "with_simple_constants"]
+__all__ = ["set_places", "simple_exponents", "with_simple_constants"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -76,16 +76,25 @@ FACTORS = (*NUMBERS, *_grids(math.pi, 1, 2, 3))
 DECIMALS = _grids(1.0, 5, 10, 20, 100)
 TURNS = _grids(math.pi, 1, 2, 4, 12)
 FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
+EXPONENT = (NUMBERS, NO_EVIDENCE)
 
 
 def set_places(expression: Expression) -> frozenset[int]:
     """Places of the constants that are simple numbers, among those that a fit may change."""
     theta = expression.constants()
-    return frozenset(int(t) for t in free_constants(expression) if is_simple(float(theta[t])))
+    return frozenset(int(t) for t in free_constants(expression) if _is_simple(float(theta[t])))
 
 
-def is_simple(value: float) -> bool:
-    """Whether a constant, with all its digits, is a number to which constants are set."""
+def simple_exponents(expression: Expression) -> frozenset[int]:
+    """Places of the exponents among them. That they are simple is no coincidence.
+
+    A factor is near some simple number more often, if there are thousands of equations to look at.
+    """
+    roles = _roles(expression)
+    return frozenset(t for t in set_places(expression) if roles.get(t) == EXPONENT)
+
+
+def _is_simple(value: float) -> bool:
     return any(grid.nearest(value) == value for grid in (*FACTORS, *TURNS, *DECIMALS))
 
 
@@ -148,7 +157,7 @@ def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]
             if node.unit is EXP:
                 for j, i in enumerate(s.sources):
                     if expression.source_name(i) == LOG.name:
-                        roles[at + 1 + j] = (NUMBERS, NO_EVIDENCE)
+                        roles[at + 1 + j] = EXPONENT
             at += 1 + len(s.weights)
     return roles
 
