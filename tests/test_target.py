@@ -54,6 +54,13 @@ def test_rows_far_off_are_told_by_heavy_tails_and_not_by_the_law():
     assert target_of(y).tails(line(0.3, 0.0)) > 40
 
 
+def test_tails_of_rounding_alone_are_no_error():
+    """All rows but one are exact: the scale of the others vanishes."""
+    y = 0.3 * X
+    y[7] += 5.0
+    assert np.isfinite(target_of(y).tails(line(0.3, 0.0)))
+
+
 def test_a_handful_of_rows_says_nothing_of_tails():
     y = 0.3 * X[:12] + NOISE[:12]
     y[5] += 15.0

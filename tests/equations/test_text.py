@@ -358,6 +358,13 @@ def test_the_root_of_a_square_is_an_absolute_value():
         parse("abs(x1, x2)")
 
 
+def test_a_unit_of_ones_own_may_be_called_abs():
+    own = {"abs": Unit("abs", np.abs, np.sign, c="fabs({0})")}
+    expression = Expression.parse("abs(x1) + sqrt(x1**2)", ["x1"], own)
+    assert expression.text() == "abs(x1) + sqrt(x1**2)"
+    assert Expression.parse(expression.text(), ["x1"], own) == expression
+
+
 def test_an_input_may_be_called_abs():
     expression = Expression.parse("abs(`abs`) + 1", ["abs"])
     assert expression.text() == "abs(`abs`) + 1"

@@ -12,6 +12,8 @@ __all__ = ["description_of_rows", "heavier_tails"]
 Array = NDArray[np.float64]
 STEPS = 50
 """For the scale of heavy tails, by expectation and maximisation."""
+ROUNDING = 1e-12
+"""Part of the mean square below which a scale is rounding."""
 
 
 def description_of_rows(n_rows: float, unexplained: float, n_constants: int) -> float:
@@ -75,9 +77,9 @@ def heavier_tails(residual: Array, weight: Array, degrees: float) -> float:
         return 0.0
     scale = 0.5 * mean
     for _ in range(STEPS):
-        scale = float(
-            np.average((degrees + 1.0) / (degrees + squares / scale) * squares, weights=weight)
-        )
+        shares = (degrees + 1.0) / (degrees + squares / scale) * squares
+        # Where nearly all residuals are rounding, it would vanish.
+        scale = max(float(np.average(shares, weights=weight)), ROUNDING * mean)
     constant = 2.0 * (
         math.lgamma(0.5 * (degrees + 1.0))
         - math.lgamma(0.5 * degrees)

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 ABSOLUTE = "abs"
-"""The root of a square in texts, unless there is a unit of that name."""
+"""The root of a square in texts, unless an equation has a unit of that name."""
 PI = "pi"
 """The name of the number in texts, unless an input has it."""
 DENOMINATORS = (1, 2, 3, 4, 6, 8, 12)
@@ -236,6 +236,7 @@ class FormulaWriter(SumWriter):
         check_digits(precision)
         self.expression = expression
         self.precision = precision
+        self.knows_absolute = all(node.unit.name != ABSOLUTE for node in expression.nodes)
         self.forms = {i: Form(name) for i, name in enumerate(names)}
         for source, node in enumerate(expression.nodes, start=len(names)):
             form = self.application(node)
@@ -304,7 +305,7 @@ class FormulaWriter(SumWriter):
         if power is not None:
             return Form(self.whole_power(*power), Rank.POWER, node)
         inside = self.expression.absolute(node)
-        if inside is not None:
+        if inside is not None and self.knows_absolute:
             return Form(self.absolute(self.sum(inside)), Rank.CALL, node)
         powers = [
             self.power(self.placed(base, self.base), self.constant(exponent))
