@@ -99,7 +99,11 @@ def test_the_same_random_state_gives_the_same_equations():
     X, _ = rows()
     y = np.tanh(np.sin(4 * X[:, 0] * X[:, 1]) + X[:, 1] ** 3)
     y = y + 0.05 * np.random.default_rng(1).normal(size=len(y))
-    texts = [tuple(quick(random_state=seed).fit(X, y).equations_["equation"]) for seed in (0, 0, 1)]
+    # After two trainings some rows may lie far from the equation, which would be warned of.
+    texts = [
+        tuple(quick(random_state=seed, loss="squared").fit(X, y).equations_["equation"])
+        for seed in (0, 0, 1)
+    ]
     assert texts[0] == texts[1] != texts[2]
 
 

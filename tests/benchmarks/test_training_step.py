@@ -32,6 +32,6 @@ def test_both_compute_the_same_loss():
     _, theirs = training_step.theirs(trainer, torch)
     model = trainer.start(0)
     everything = trainer.settings.__class__(batch=100_000, rate=1e-12, penalty_points=0)
-    same = training_step.Trainer(trainer.task, everything)
+    same = training_step.NetworkTraining(trainer.task, everything)
     same.train(model, 1, None, 0, float("inf"))
     assert model.losses[0] == pytest.approx(theirs, rel=1e-3)
