@@ -44,6 +44,7 @@ def form(text, prior="plain"):
         ("(a + b)*(a + b)*(2*a + 2*b)", "2*(a + b)**3"),
         ("a**2*b**2", "(a*b)**2"),
         ("a**2/b**2", "(a/b)**2"),
+        ("a**2*b**2*(a + b)", "(a*b)**2*(a + b)"),
         ("x**1.3*(y*t)*a**2*b**2", "x**1.3*y*t*(a*b)**2"),
         ("1.5*(x - 10)*(y - 10)", "1.5*(10 - x)*(10 - y)"),  # positive on the rows
         # powers and roots

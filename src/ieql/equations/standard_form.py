@@ -215,14 +215,16 @@ class _Writer:
     def _powers(self, exponents: dict[int, int]) -> list[Sum]:
         if not self.grouped:
             return [whole_power(self.builder, self.base(b), n) for b, n in exponents.items()]
-        groups: dict[int, list[Sum]] = {}
+        groups: dict[int, list[int]] = {}
         for b, n in exponents.items():
-            groups.setdefault(n, []).append(self.base(b))
-        first = groups.pop(1, [])  # factors without a power stay factors
-        return first + [
-            whole_power(self.builder, self._chain(members), n)
-            for n, members in sorted(groups.items())
-        ]
+            groups.setdefault(n, []).append(b)
+        # Factors without a power stay factors; inputs go before brackets and functions.
+        is_input = [base.is_input for base in self.algebra.bases]
+        found = [(is_input[b], self.base(b)) for b in groups.pop(1, [])]
+        for n, members in sorted(groups.items()):
+            power = whole_power(self.builder, self._chain([self.base(b) for b in members]), n)
+            found.append((all(is_input[b] for b in members), power))
+        return [factor for _, factor in sorted(found, key=lambda entry: not entry[0])]
 
     def _chain(self, factors: list[Sum]) -> Sum:
         total = Sum(1.0)
