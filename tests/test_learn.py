@@ -256,14 +256,14 @@ def test_what_does_well_outside_is_finished_even_if_something_simpler_did_so_by_
 
 
 def test_no_wave_stands_where_a_plain_equation_is_told_in_fewer_words():
-    """Of nine rows of a growth curve the front showed a piece of a cosine, not the logistic law."""
+    """Of nine rows of a growth curve the front showed a line and a piece of a cosine."""
     from ieql.learn import _without_waves_for_others
     from ieql.selection import Candidate
 
     e = Expression.parse("x", ("x",))
     line, wave = Candidate(e, 1, 1, 3.0, 3.0), Candidate(e, 2, 2, 1.0, 1.0, wave_cost=12.0)
-    logistic = Candidate(e, 3, 3, 1.05, 1.05)
-    found = [line, wave, logistic]
+    plain = Candidate(e, 3, 3, 1.05, 1.05)
+    found = [line, wave, plain]
     assert _without_waves_for_others(found, np.array([-18.0, -7.0, -14.0])) == [0, 2]
     # A line that is told in fewer words is no reason to hide a wave with a smaller error, ...
     assert _without_waves_for_others(found, np.array([-18.0, -14.0, -7.0])) == [0, 1, 2]

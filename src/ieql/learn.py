@@ -375,7 +375,7 @@ def _without_waves_for_others(finished: Sequence[Candidate], lengths: Array) -> 
     """Which candidates stay: not those with waves of which another, without, tells more shortly.
 
     A piece of a wave has few connections and bends to a growth curve; the paper's front, which goes
-    by connections and error, would show it in the place of the logistic law.
+    by connections and error, would show it in the place of a plain one.
     """
     plain = [i for i, c in enumerate(finished) if c.wave_cost == 0.0]
     return [
