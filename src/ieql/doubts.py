@@ -25,8 +25,8 @@ VALIDATIONS = {
     HELD_OUT: "Validation error: on held-out rows that were not used to fit the constants; they "
     "take part in choosing the equation.",
     CROSS_FITTING: "Validation error: each tenth of the rows is predicted with constants fitted to "
-    "the other nine tenths; a little is added, because all rows took part in choosing the "
-    "structure.",
+    "the other nine tenths; as all rows took part in choosing the structure, a little is added, "
+    "and what equations differ by that the rows cannot tell apart.",
 }
 """Where the validation error of a fit comes from, and what that means."""
 AND_COVERED = "; "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.alternatives import with_rivals
+from ieql.ambiguity import with_ambiguity
 from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT
@@ -40,8 +41,8 @@ KERNELS = ("ieql.equations.kernels",)
 """Compiled code that every fit needs; a trainer names more."""
 FRONT_TOLERANCE = 0.003
 """Equations that improve on simpler ones by less than this are not worth finishing."""
-MANY_ROWS = 200_000
-"""Copying so many rows to other processes costs more than it brings."""
+MANY_ROWS = 2_000_000
+"""Copying so many rows to other processes takes more memory than it brings time."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
 MOST_RIVALS = 20
@@ -220,7 +221,8 @@ class _View:
         """What was found in the end; outliers may be others than during the search."""
         outliers = self._outliers(targets)
         model = self._model(fronts, targets, state, targets[0].n_rows, outliers, finished=True)
-        model = with_rivals(model, finished, [t.fitting for t in targets])
+        rows = [t.fitting for t in targets]
+        model = with_ambiguity(with_rivals(model, finished, rows), rows)
         last = self._snapshot(model, model.fronts, None)
         if not any(outliers):
             return last
@@ -404,6 +406,7 @@ def _with_earlier(
                 rmse_extrapolation=extrapolation,
                 evidence=target.evidence(c.expression),
                 tails=target.tails(c.expression),
+                ambiguity=0.0,  # not in the error any more; it is added anew
             )
         )
     return thinned(Front([*measured, *front]))
@@ -449,6 +452,7 @@ def _finish_one(
             target.task.prior,
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
+            outside=target.extrapolation,
             is_late=lambda: time.monotonic() > deadline or candidate.n_parameters > MANY_PARAMETERS,
         )
     if equation is None:

@@ -406,7 +406,7 @@ class FittedModel:
         n_train, n_validation = self.n_rows
         return disagreement_sentence(
             candidate.rmse_train,
-            candidate.rmse_validation,
+            candidate.rmse_rows,
             n_train,
             sum(self.n_rows) if self.validation == CROSS_FITTING else n_validation,
             validation=self.validation,

@@ -100,6 +100,9 @@ class Candidate:
         Twice the nats by which heavy tails tell its residuals better than a normal distribution.
     band : PredictionBand, optional
         How far new rows may lie from it; None if that is not known.
+    ambiguity : float
+        What `rmse_validation` contains, added as a square, for the choice among equations that the
+        rows cannot tell apart (`ieql.ambiguity`).
     """
 
     expression: Expression
@@ -116,6 +119,14 @@ class Candidate:
     evidence: float = math.inf
     tails: float = 0.0
     band: PredictionBand | None = None
+    ambiguity: float = 0.0
+
+    @property
+    def rmse_rows(self) -> float:
+        """The validation error that the rows show: without what the choice of a structure adds."""
+        if self.ambiguity == 0.0:
+            return self.rmse_validation
+        return math.sqrt(max(self.rmse_validation**2 - self.ambiguity**2, 0.0))
 
     def equation(self, precise: bool = False) -> Expression:
         """The equation as it is shown or, if `precise`, with all digits of its constants."""
@@ -155,6 +166,7 @@ class Candidate:
             "evidence": _finite_or_none(self.evidence),
             "tails": self.tails,
             "band": None if self.band is None else self.band.to_form(),
+            "ambiguity": self.ambiguity,
         }
 
     @classmethod
@@ -185,6 +197,7 @@ class Candidate:
             evidence=math.inf if evidence is None else float(evidence),
             tails=float(form.get("tails", 0.0)),
             band=None if band is None else PredictionBand.from_form(band, all_digits or equation),
+            ambiguity=float(form.get("ambiguity", 0.0)),
             **errors,
         )
 
@@ -604,7 +617,7 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
     n = n_train + n_validation
     values = []
     with np.errstate(over="ignore"):
-        errors = np.array([(c.rmse_train, c.rmse_validation) for c in candidates]) ** 2
+        errors = np.array([(c.rmse_train, c.rmse_rows) for c in candidates]) ** 2
     train, validation = errors.T
     if n_validation:
         mse = (n_train * train + n_validation * validation) / n
