@@ -326,6 +326,10 @@ class Expression:
         values = self._values(X)
         return [tuple(_affine(a, values, len(X)) for a in n.args) for n in self.nodes]
 
+    def source_values(self, X: Array) -> list[Array]:
+        """The values of every source: the inputs, and then the nodes."""
+        return self._values(np.asarray(X, dtype=np.float64))
+
     def _values(self, X: Array) -> list[Array]:
         values = [np.ascontiguousarray(X[:, i]) for i in range(len(self.names))]
         for node in self.nodes:

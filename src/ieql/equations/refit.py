@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
+from ieql.equations.bends import unseen_bends
 from ieql.equations.description import description_of_rows
 from ieql.equations.differences import plain_differences
 from ieql.equations.expression import Expression
@@ -64,7 +65,7 @@ nats of the rows' description."""
 CURVED = 2.0
 """The same for a parabola in the place of a piece of a wave."""
 MOST_DIFFERENCES = 4
-"""Differences of one equation that are replaced."""
+"""Differences of one equation, or curves in it, that are replaced."""
 UNSURE = 5.0
 """How many times too large the estimate of what a constant is worth may be, at most."""
 FOLDS = 10
@@ -105,6 +106,7 @@ def finish(
     bounds: tuple[float, float] | None = None,
     cut: bool = True,
     is_late: Callable[[], bool] = lambda: False,
+    outside: Sample | None = None,
 ) -> FinishedEquation | None:
     """Bring a candidate to the user's coordinates; None if it is not safe there.
 
@@ -126,13 +128,16 @@ def finish(
         Drop the constants that the rows do not ask for.
     is_late : callable
         Asked before every slow step: once it says yes, the time is up and they are left out.
+    outside : Sample, optional
+        Labelled rows outside the others: they say whether a curve is needed, not what it is.
     """
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
     ).canonical()
     # The errors of the constants come from some rows, where there are very many.
     part = train.standing_for_all(HASTY_ROWS if is_late() else TRIM_ROWS)
-    forms = (_polished(plain, train, domain, prior, cut, is_late), plain)
+    seen = train if outside is None else train.head(TRIM_ROWS).joined(outside)
+    forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
         known = set_places(precise)
@@ -157,23 +162,31 @@ def finish(
 def _polished(
     e: Expression,
     train: Sample,
+    seen: Sample,
     domain: Array,
     prior: Prior,
     cut: bool,
     is_late: Callable[[], bool],
 ) -> Expression:
-    """Simplify, fit and trim an equation; its constants keep all their digits."""
+    """Simplify, fit and trim an equation; its constants keep all their digits.
+
+    `seen` are the rows that say what is seen of a curve.
+    """
     probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
         e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
-        return _with_plain_constants(e, train.standing_for_all(HASTY_ROWS), probe, prior)
+        e = _straight(e, train.head(HASTY_ROWS), domain, prior)
+        few = train.standing_for_all(HASTY_ROWS)
+        return _with_plain_constants(e, few, few, probe, prior)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)
     # A piece of a wave is no law, whatever points outside say.
     for shorten in (trim, _multiplied_out, _unbent, _plain, _at_its_limit) if cut else (_unbent,):
         if not is_late():
             e = shorten(e, part, domain, prior)
+    if not is_late():
+        e = _straight(e, seen.head(TRIM_ROWS), domain, prior, is_fitted=True)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     # The constants are nearly right already; many rows need few steps.
     steps = 40 if len(train) <= TRIM_ROWS and not is_late() else 4
@@ -182,13 +195,15 @@ def _polished(
     if len(train) <= TRIM_ROWS and not late:
         e = _settled(e, train, domain)
     rows = train.standing_for_all(HASTY_ROWS if late else TRIM_ROWS)
-    return _with_plain_constants(e, rows, probe, prior)
+    return _with_plain_constants(e, rows, rows if late else train, probe, prior)
 
 
-def _with_plain_constants(e: Expression, rows: Sample, probe: Array, prior: Prior) -> Expression:
+def _with_plain_constants(
+    e: Expression, rows: Sample, everything: Sample, probe: Array, prior: Prior
+) -> Expression:
     """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
     e = standard_form(tied(e, rows), probe, prior)
-    return standard_form(with_simple_constants(e, rows), probe, prior)
+    return standard_form(with_simple_constants(e, rows, everything), probe, prior)
 
 
 def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:
@@ -367,6 +382,36 @@ def _unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior)
             and is_safe(curve, domain)
         ):
             return _unbent(curve, sample, domain, prior)
+    return expression
+
+
+def _straight(
+    expression: Expression, sample: Sample, domain: Array, prior: Prior, is_fitted: bool = False
+) -> Expression:
+    """Replace units of which the rows see no bend by plainer curves (`ieql.equations.bends`).
+
+    If it is fitted, a curve is fitted as well before it is judged.
+    """
+    length_of = _lengths(sample)
+    X = np.ascontiguousarray(sample.XT[:, :PROBED].T)
+    for _ in range(MOST_DIFFERENCES):
+        error, _, free = _curvature(expression, sample)
+        limit = length_of(error, len(free))
+        for trial in unseen_bends(expression, X, math.sqrt(max(error, 0.0))):
+            curve = gauge(trial)
+            if is_fitted:
+                curve = trim(refit(curve, sample, domain), sample, domain, prior)
+            error_after, _, left = _curvature(curve, sample)
+            if (
+                curve.complexity(prior) <= expression.complexity(prior)
+                and length_of(error_after, len(left)) <= limit + CURVED
+                and curve.is_allowed(prior)
+                and is_safe(curve, domain)
+            ):
+                expression = curve
+                break
+        else:
+            return expression
     return expression
 
 

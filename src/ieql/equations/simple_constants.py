@@ -50,6 +50,8 @@ LARGEST = 24
 """Largest multiple that counts as simple."""
 MOST_CONSTANTS = 60
 STEPS = 30
+MANY_ROWS, FEW_STEPS = 50_000, 4
+"""With more rows the others have hardly to move, and a step takes long."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ def _is_simple(value: float) -> bool:
     return any(grid.nearest(value) == value for grid in (*FACTORS, *TURNS, *DECIMALS))
 
 
-def with_simple_constants(expression: Expression, sample: Sample) -> Expression:
+def with_simple_constants(
+    expression: Expression, sample: Sample, everything: Sample | None = None
+) -> Expression:
     """Set constants to the simple numbers that they are within their errors, and fit the others.
 
     Parameters
@@ -106,14 +110,16 @@ def with_simple_constants(expression: Expression, sample: Sample) -> Expression:
     expression : Expression
         At its best fit, in standard form.
     sample : Sample
-        The rows.
+        The rows that tell the errors of the constants.
+    everything : Sample, optional
+        All rows, which fit the others, where the sample is a part that stands for them.
     """
     known = Information.of(expression, sample)
     if known is None or not 0 < len(known.free) <= MOST_CONSTANTS:
         return expression
     proposals = _proposals(expression, known)
     while proposals:
-        trial = _fitted(expression, sample, proposals)
+        trial = _fitted(expression, sample if everything is None else everything, proposals)
         if trial is not None and _is_as_likely(trial, known, sample, len(proposals)):
             return trial
         del proposals[max(proposals, key=lambda place: proposals[place][1])]
@@ -177,7 +183,8 @@ def _fitted(
     if len(free) == 0:
         return expression
     program = Program.of(expression)
-    fit = program.fit(sample.XT, sample.y, sample.weight, free=free, max_steps=STEPS, tol=1e-12)
+    steps = STEPS if len(sample) <= MANY_ROWS else FEW_STEPS
+    fit = program.fit(sample.XT, sample.y, sample.weight, free=free, max_steps=steps, tol=1e-12)
     if not np.all(np.isfinite(fit.theta)) or np.any(fit.theta[free] == 0.0):
         return None
     return expression.with_constants(fit.theta)

@@ -31,6 +31,10 @@ SAME = 1e-12
 """Relative difference of numbers that are the same."""
 SHOWN_DIGITS = 4
 """Digits of the numbers in texts whose lengths are compared."""
+LITTLE_DEARER = 0.1
+"""Part by which the standard form may be more complex than the given one, ..."""
+DEARER_IF_SHORTER = 0.25
+"""... and if its text is shorter."""
 MOST_NODES = 200
 """Larger graphs are left as they are."""
 
@@ -68,12 +72,21 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
         # Brackets and sums of waves are to be shorter for the reader as well.
         if better and not (rewritten and _length(trial) > _length(best)):
             best = trial
-    if best is None:
-        return expression
-    dearer = _weight(best, prior) > _weight(expression, prior)
-    if dearer and not _has_hidden_powers(expression):
+    if best is None or not _is_worth_it(best, expression, prior):
         return expression
     return best if is_equal(best, expression, X) else expression
+
+
+def _is_worth_it(best: Expression, given: Expression, prior: Prior | None) -> bool:
+    """Whether a form may be taken that shares fewer parts, and so has more connections.
+
+    A little more is all right for what reads well, and anything for a shorter text: a reader
+    shares nothing.
+    """
+    weight, before = _weight(best, prior), _weight(given, prior)
+    if weight <= (1.0 + LITTLE_DEARER) * before or _has_hidden_powers(given):
+        return True
+    return weight <= (1.0 + DEARER_IF_SHORTER) * before and _length(best) < _length(given)
 
 
 def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]]:

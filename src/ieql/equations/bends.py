@@ -1,0 +1,146 @@
+"""Units of which the rows see so little that a number, a line or a parabola says the same.
+
+exp(0.47·√(x + 4.6)) is a straight line where x is between -1 and 1: to write it so is to claim a
+curve that nobody has seen. The plain curves made here have to be fitted and to describe the rows as
+well before one of them is taken (`ieql.equations.refit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.equations.builder import Builder, translate
+from ieql.equations.expression import Expression, Sum
+from ieql.units import DIV, MUL, SQUARE
+
+__all__ = ["unseen_bends"]
+
+Array = NDArray[np.float64]
+PART_OF_NOISE = 0.1
+"""What a plain curve may change in the output, as a part of the noise, ..."""
+PART_OF_ERROR = 1e-9
+"""... where there is none, as a part of the output's spread, ..."""
+OWN_PART = 0.05
+"""... and as a part of what the replaced unit itself does."""
+MOST_NODES = 40
+
+
+def unseen_bends(expression: Expression, X: Array, noise: float) -> Iterator[Expression]:
+    """The equation with one unit replaced by a plainer curve, the plainest first.
+
+    Parameters
+    ----------
+    expression : Expression
+        With one output.
+    X : array (rows, inputs)
+        Rows by which it is judged what is seen of a unit.
+    noise : float
+        Root mean square of the residuals.
+    """
+    if len(expression.nodes) > MOST_NODES or len(X) < 4:
+        return
+    with np.errstate(all="ignore"):
+        values, arguments = expression.source_values(X), expression.arguments(X)
+        output = expression.evaluate(X)[:, 0]
+        allowed = max(PART_OF_NOISE * noise, PART_OF_ERROR * float(np.std(output)))
+        for degree in (0, 1, 2):
+            # From the outside in: what is straight as a whole need not be looked into.
+            for k in reversed(range(len(expression.nodes))):
+                node = expression.nodes[k]
+                if node.unit in (MUL, SQUARE) and degree > 0:
+                    continue
+                for place, z in _coordinates(expression, k, values, arguments):
+                    over = arguments[k][0] if place is None and node.unit is DIV else None
+                    own = values[len(expression.names) + k]
+                    curve = _curve(z, own if over is None else 1.0 / z, degree)
+                    if curve is None:
+                        continue
+                    moved = curve(z) * (1.0 if over is None else over) - own
+                    if not _rms(moved) <= OWN_PART * float(np.std(own)) + PART_OF_ERROR * _rms(own):
+                        continue
+                    replaced = _replaced(expression, k, place, curve)
+                    after = replaced.evaluate(X)[:, 0]
+                    if _rms(after - output) <= allowed:
+                        yield replaced
+
+
+def _coordinates(
+    expression: Expression, k: int, values: list[Array], arguments: list[tuple[Array, ...]]
+) -> Iterator[tuple[int | None, Array]]:
+    """What a unit may be a curve over: the one input that it depends on, or its last argument.
+
+    With each come its values; None stands for the argument, of a quotient the denominator.
+    """
+    inputs = _inputs(expression, k)
+    if len(inputs) == 1:
+        (i,) = inputs
+        yield i, values[i]
+    node = expression.nodes[k]
+    if len(node.args) == 1 or node.unit is DIV:
+        yield None, arguments[k][-1]
+
+
+def _inputs(expression: Expression, k: int) -> set[int]:
+    d = len(expression.names)
+    found: set[int] = set()
+    waiting = [d + k]
+    while waiting:
+        i = waiting.pop()
+        if i < d:
+            found.add(i)
+        else:
+            waiting += [j for a in expression.nodes[i - d].args for j in a.sources]
+    return found
+
+
+class _Polynomial:
+    """A number, a line or a parabola, by the way in which it is written as a graph."""
+
+    def __init__(self, coefficients: list[float]) -> None:
+        self.coefficients = coefficients
+
+    def __call__(self, z: Array) -> Array:
+        """Its values."""
+        return np.asarray(np.polynomial.polynomial.polyval(z, self.coefficients))
+
+    def written(self, builder: Builder, z: Sum) -> Sum:
+        """Itself over a sum; a parabola as a square, c + a·(z + b)²."""
+        c, *rest = self.coefficients
+        if not rest:
+            return Sum(c)
+        if len(rest) == 1:
+            return z.scaled(rest[0]).plus(Sum(c))
+        slope, curvature = rest
+        shift = slope / (2.0 * curvature)
+        square = builder.apply(SQUARE, z.plus(Sum(shift)))
+        return square.scaled(curvature).plus(Sum(c - curvature * shift**2))
+
+
+def _curve(z: Array, own: Array, degree: int) -> _Polynomial | None:
+    """The best polynomial of a degree through values; None if there is none."""
+    if not (np.all(np.isfinite(z)) and np.all(np.isfinite(own))):
+        return None
+    if degree > 0 and not np.ptp(z) > 0.0:
+        return None
+    fitted = np.polynomial.Polynomial.fit(z, own, degree).convert().coef
+    coefficients = [*fitted.tolist(), *[0.0] * (degree + 1 - len(fitted))]
+    if not np.all(np.isfinite(coefficients)) or (degree > 0 and coefficients[-1] == 0.0):
+        return None
+    return _Polynomial(coefficients)
+
+
+def _replaced(expression: Expression, k: int, place: int | None, curve: _Polynomial) -> Expression:
+    builder = Builder(expression.names)
+    known = builder.copy(expression, stop=k)
+    args = [translate(a, known) for a in expression.nodes[k].args]
+    result = curve.written(builder, args[-1] if place is None else builder.input(place))
+    if place is None and expression.nodes[k].unit is DIV:
+        result = builder.apply(MUL, args[0], result)
+    return builder.rebuild(expression, [*known, result])
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
