@@ -92,3 +92,17 @@ def test_an_exponent_within_its_error_of_a_simple_fraction_is_set_to_it():
     """0.6625 ± 0.0025 stood in Manning's law, because it is 1.7 errors away from 2/3."""
     assert exponents_set("1.37*x**0.6667") >= 33
     assert exponents_set("1.37*x**0.61") == 0
+
+
+def test_all_rows_fit_the_constants_beside_those_that_are_set():
+    """A part of the rows tells what is simple; the others were then fitted to that part alone."""
+    rng = np.random.default_rng(6)
+    XT = rng.uniform(0.5, 3.0, (2, 4000))
+    y = 0.5 * XT[0] + 0.7317 * XT[1] + 0.1 * rng.normal(size=4000)
+    everything = Sample(XT, y, np.ones(4000))
+    fitted = refit(Expression.parse("0.51*x + 0.73*y", NAMES), everything)
+    found = with_simple_constants(fitted, everything.standing_for_all(100), everything)
+    assert 0.5 in found.constants()
+    (slope,) = set(found.constants()) - {0.0, 0.5}
+    best = XT[1] @ (y - 0.5 * XT[0]) / (XT[1] @ XT[1])
+    assert slope == pytest.approx(best, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Gauge and identities keep the function and never make it more complex."""
+"""Gauge and identities keep the function and hardly make it more complex."""
 
 import numpy as np
 import pytest

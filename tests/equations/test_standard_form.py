@@ -39,6 +39,11 @@ def form(text, prior="plain"):
         ("1/(1 + 1/(1 + 1/x))", "(x + 1)/(2*x + 1)"),
         ("1/(1/x + 1/y)", "1/(1/x + 1/y)"),  # a*b/(a + b) has more connections
         ("y/(1 + 2/x**2)", "y/(2/x**2 + 1)"),
+        # A reader shares nothing: two connections more of 23 are no reason to write a/b/(a + b).
+        (
+            "y*(exp(a/b) + 2*sqrt(a/b) - 3*log(x + a/b) + t*(cos(a/b) + x*y))/(a/b/(a + b))",
+            "b*y*(a + b)*(t*(x*y + cos(a/b)) + 2*sqrt(a/b) + exp(a/b) - 3*log(x + a/b))/a",
+        ),
         ("x*x*x", "x**3"),
         ("x*x*x*x*x/x**8", "1/x**3"),
         ("(a + b)*(a + b)*(2*a + 2*b)", "2*(a + b)**3"),
@@ -120,6 +125,11 @@ def test_a_form_that_costs_more_is_not_taken():
 def test_what_is_not_regular_stays(text):
     expression = Expression.parse(text, NAMES)
     assert standard_form(expression, X) == expression
+
+
+def test_a_number_stands_in_front_of_a_fraction():
+    """Not (1.5*x)/(a*b**2 + 1.5), which a number left over from brackets had made of it."""
+    assert form("x - a*b**2/((a*b**2 + 1.5)/x)") == "1.5*x/(a*b**2 + 1.5)"
 
 
 @given(expressions())

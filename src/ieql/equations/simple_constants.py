@@ -117,10 +117,14 @@ def with_simple_constants(
     known = Information.of(expression, sample)
     if known is None or not 0 < len(known.free) <= MOST_CONSTANTS:
         return expression
+    rows = sample if everything is None else everything
     proposals = _proposals(expression, known)
+    error = known.error if rows is sample else _mse(expression, rows)
     while proposals:
-        trial = _fitted(expression, sample if everything is None else everything, proposals)
-        if trial is not None and _is_as_likely(trial, known, sample, len(proposals)):
+        trial = _fitted(expression, rows, proposals)
+        # Of few rows the residuals are smaller than the noise.
+        n = max(known.n_rows - len(known.free), 1.0)
+        if trial is not None and _is_as_likely(trial, error, rows, n, len(proposals)):
             return trial
         del proposals[max(proposals, key=lambda place: proposals[place][1])]
     return expression
@@ -190,11 +194,15 @@ def _fitted(
     return expression.with_constants(fit.theta)
 
 
-def _is_as_likely(trial: Expression, known: Information, sample: Sample, n_set: int) -> bool:
-    """Whether the rows do not speak against the constants that were set (likelihood ratio)."""
-    error = sample.rmse(trial.evaluate(sample.XT.T)[:, 0]) ** 2
-    spread = sample.spread()
+def _is_as_likely(trial: Expression, error: float, rows: Sample, n: float, n_set: int) -> bool:
+    """Whether the rows do not speak against the constants that were set (likelihood ratio).
+
+    `error` is the mean squared error without them, and `n` the number of rows that tell.
+    """
     level = float(chdtri(n_set, CHANCE))  # of χ² with so many degrees of freedom
-    # Of few rows the residuals are smaller than the noise.
-    n = max(known.n_rows - len(known.free), 1.0)
-    return bool(error <= known.error * math.exp(level / n) + (NEAR * spread) ** 2)
+    limit = error * math.exp(level / n) + (NEAR * rows.spread()) ** 2
+    return bool(_mse(trial, rows) <= limit)
+
+
+def _mse(expression: Expression, rows: Sample) -> float:
+    return rows.rmse(Program.of(expression).evaluate(rows.XT)) ** 2

@@ -136,13 +136,13 @@ def simplify(expression: Expression, X: Array, prior: Prior | None = None) -> Ex
     X : array (rows, inputs)
         Points on which each step must leave the values as they are (1e-9 of their size).
     prior : Prior, optional
-        A step that raises the complexity, or makes a composition that is prohibited, is not taken.
+        A composition that is prohibited is not made.
 
     Returns
     -------
     Expression
-        Equal to the given one on `X`, and no more complex, but where that had a root or a whole
-        power as the exponential of a logarithm.
+        Equal to the given one on `X`. It is hardly more complex (`ieql.equations.standard_form`),
+        but where that had a root or a whole power as the exponential of a logarithm.
     """
     current = standard_form(expression, X, prior)
     for _ in range(100):

@@ -49,7 +49,7 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
     X : array (rows, inputs)
         Points on which the values must stay as they are.
     prior : Prior, optional
-        A form that is more complex, or has a composition that is prohibited, is not taken.
+        A form that is much more complex, or has a composition that is prohibited, is not taken.
 
     Returns
     -------
@@ -210,7 +210,9 @@ class _Writer:
         if logarithms or rest:
             power = self.builder.apply(EXP, Sum.total([*logarithms, *rest]))
             numerator.insert(0 if logarithms else len(numerator), power)
-        return self.builder.apply(DIV, self._chain(numerator), self._chain(denominator))
+        above_factor, over = _without_number(self._chain(numerator))
+        below_factor, under = _without_number(self._chain(denominator))
+        return self.builder.apply(DIV, over, under).scaled(above_factor / below_factor)
 
     def _grouped(self, above: dict[int, int], below: dict[int, int]) -> list[Sum]:
         """Take out the powers that stand above and below: x²/y² = (x/y)²."""
@@ -286,6 +288,13 @@ class _Writer:
         )
         rest = Terms(z.bias, tuple(t for n, t in enumerate(z.terms) if n not in members))
         return algebra.total([rest, algebra.product([out, inside])])
+
+
+def _without_number(s: Sum) -> tuple[float, Sum]:
+    """The number and the rest of a multiple: a number stands in front, not in a fraction."""
+    if s.bias == 0.0 and len(s.sources) == 1:
+        return s.weights[0], Sum(0.0, s.sources, (1.0,))
+    return 1.0, s
 
 
 def whole_power(builder: Builder, s: Sum, n: int) -> Sum:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 
 import joblib
 import pytest
 
 from ieql.selection import Front
 from ieql.training.fast.complete import Coverage
-from ieql.training.fast.search import FastTrainer
+from ieql.training.fast.search import FastTrainer, _measure
 from ieql.training.fast.structures import RESOLUTION
 from ieql.training.trainers import Budget, State, train
 from tasks import make_task
@@ -228,3 +230,16 @@ def test_the_reason_tells_what_was_covered_for_every_target():
     alone = first(1, "the equations are exact")
     alone.coverage = both.coverage[:1]
     assert ended(alone).endswith("up to three connections of two inputs were tried")
+
+
+def test_what_other_rows_do_to_the_constants_is_no_progress():
+    """With 20,000 rows each refit on some of them seemed to shorten the description of all."""
+    state = run(1, tasks=[make_task(FORMULA, noise=0.05, n=20_000)])
+    progress, since = state.progress[0], 17
+    progress.since, progress.done = since, Counter(growth=40)
+    known = progress.length
+    for shorter, is_progress in ((30.0, False), (60.0, True)):
+        progress.since, progress.length = since, known + shorter
+        progress.score = -math.inf  # no error is smaller than that
+        _measure(state, 0, Budget())
+        assert (progress.since > since) == is_progress
