@@ -69,6 +69,13 @@ def test_a_unit_that_is_a_number_on_the_rows_is_one_also_when_time_is_up():
     assert "exp" not in finished("y + 1 + 5e22*exp(-4e20*x)", sample, is_late=lambda: True)
 
 
+def test_a_term_that_does_nothing_is_dropped_also_when_time_is_up():
+    """Seen on rows without noise: 3*v*(v - 5.77e-17*cos(21.96*v))."""
+    sample = rows("3*x**2", noise=0.0)
+    found = finished("3*x*(x - 5.77e-17*cos(21.96*y))", sample, is_late=lambda: True)
+    assert found == "3*x**2"
+
+
 def test_a_quotient_by_what_hardly_changes_is_a_product():
     expression = Expression.parse("5800*x*y/(y + 5800)", NAMES)
     sample = rows("x*y")

@@ -45,7 +45,8 @@ def unseen_bends(expression: Expression, X: Array, noise: float) -> Iterator[Exp
     with np.errstate(all="ignore"):
         values, arguments = expression.source_values(X), expression.arguments(X)
         output = expression.evaluate(X)[:, 0]
-        allowed = max(PART_OF_NOISE * noise, PART_OF_ERROR * float(np.std(output)))
+        rounding = PART_OF_ERROR * float(np.std(output))
+        allowed = max(PART_OF_NOISE * noise, rounding)
         for degree in (0, 1, 2):
             # From the outside in: what is straight as a whole need not be looked into.
             for k in reversed(range(len(expression.nodes))):
@@ -58,12 +59,14 @@ def unseen_bends(expression: Expression, X: Array, noise: float) -> Iterator[Exp
                     curve = _curve(z, own if over is None else 1.0 / z, degree)
                     if curve is None:
                         continue
-                    moved = curve(z) * (1.0 if over is None else over) - own
-                    if not _rms(moved) <= OWN_PART * float(np.std(own)) + PART_OF_ERROR * _rms(own):
+                    moved = _rms(curve(z) * (1.0 if over is None else over) - own)
+                    alike = moved <= OWN_PART * float(np.std(own)) + PART_OF_ERROR * _rms(own)
+                    if not alike and degree > 0:
                         continue
-                    replaced = _replaced(expression, k, place, curve)
-                    after = replaced.evaluate(X)[:, 0]
-                    if _rms(after - output) <= allowed:
+                    # What does nothing to the output may be zero, whatever it does by itself.
+                    replaced = _replaced(expression, k, place, curve if alike else ZERO)
+                    change = _rms(replaced.evaluate(X)[:, 0] - output)
+                    if change <= (allowed if alike else rounding):
                         yield replaced
 
 
@@ -117,6 +120,9 @@ class _Polynomial:
         shift = slope / (2.0 * curvature)
         square = builder.apply(SQUARE, z.plus(Sum(shift)))
         return square.scaled(curvature).plus(Sum(c - curvature * shift**2))
+
+
+ZERO = _Polynomial([0.0])
 
 
 def _curve(z: Array, own: Array, degree: int) -> _Polynomial | None:
