@@ -285,6 +285,15 @@ def test_the_index_is_that_of_the_given_order() -> None:
     assert select([COMPLEX, SIMPLE, MIDDLE], "V_int-S") == 2
 
 
+def test_a_constant_that_is_a_trifle_better_outside_does_not_win() -> None:
+    """Seen on A3 and S5: all equations were worse outside than the mean, and tied with it."""
+    mean, law = candidate(0, 1.0, 0.999), candidate(5, 0.01, 3.0)
+    assert select([mean, law], "V_int&ex", mean_error=1.0, mean_error_extrapolation=1.0) == 1
+    # One that is really better outside wins.
+    mean = candidate(0, 0.5, 0.2)
+    assert select([mean, law], "V_int&ex", mean_error=1.0, mean_error_extrapolation=1.0) == 0
+
+
 def test_errors_are_clipped_at_the_mean_predictors() -> None:
     # Validation errors 1.0 and 0.4 are both no better than the mean: they count the same.
     three = [candidate(0, 1.0), candidate(1, 0.4), candidate(2, 0.0)]

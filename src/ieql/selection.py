@@ -61,6 +61,9 @@ UNPREDICTED = 3.0
 many times the training error counts instead of it: the equation follows single rows."""
 ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
 """The errors of a candidate, by the names of its attributes."""
+LEAST_SPAN = 0.1
+"""Part of the mean predictor's error by which errors must differ to count in full: where all are
+about as bad outside as the mean, a constant a trifle better would weigh as much as a law."""
 ROUNDING = 1e-10
 """Errors below this part of the mean predictor's are rounding."""
 
@@ -538,7 +541,8 @@ def scores(
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
-    predictor (an equation worse than the mean is of no use, however bad it is) before normalising.
+    predictor (an equation worse than the mean is of no use, however bad it is) before normalising;
+    and if they span less than a tenth of that error, they are scaled by that tenth.
 
     Parameters
     ----------
@@ -604,9 +608,12 @@ def _normalised_squares(**terms: str | None) -> Callable[[Sequence[Candidate], C
         result = np.where(kept, 0.0, np.inf)
         for (name, bound), term in zip(terms.items(), rows[kept].T, strict=True):
             limit = getattr(context, bound) if bound else None
-            clipped = term if context.literal or limit is None else np.fmin(term, limit)
             largest = context.largest_complexity if name == "complexity" else None
-            result[kept] += _normalised(clipped, largest) ** 2
+            if context.literal or limit is None:
+                result[kept] += _normalised(term, largest) ** 2
+            else:
+                least_span = LEAST_SPAN * limit
+                result[kept] += _normalised(np.fmin(term, limit), largest, least_span) ** 2
         return result
 
     return values
@@ -644,10 +651,10 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
     return np.where(finite, values, np.finfo(np.float64).max)
 
 
-def _normalised(values: Values, upper: float | None = None) -> Values:
+def _normalised(values: Values, upper: float | None = None, least_span: float = 0.0) -> Values:
     """Return `values` mapped to [0, 1] by their least and largest; all 0 where they are equal.
 
-    The largest is at least `upper`, if given.
+    The largest is at least `upper`, if given, and the span between them at least `least_span`.
 
     An infinite value, met in the literal form only, becomes NaN and the finite ones become 0.
     """
@@ -659,7 +666,7 @@ def _normalised(values: Values, upper: float | None = None) -> Values:
     if least == largest and np.isfinite(largest):
         return np.where(np.isnan(values), np.nan, 0.0)
     with np.errstate(invalid="ignore"):
-        result: Values = (values - least) / (largest - least)
+        result: Values = (values - least) / max(largest - least, least_span)
     return result
 
 
