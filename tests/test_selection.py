@@ -237,6 +237,16 @@ def test_an_exponent_that_is_a_simple_number_is_not_fitted() -> None:
     assert replace(candidate(4, 0.1, name=e), precise=e).n_fitted == 2
 
 
+def test_rows_that_rise_with_an_input_need_not_be_told_that_there_is_a_law() -> None:
+    """Six rows, all rising, an R² of 0.97: their mean was selected."""
+    mean, law = fitted(0, 40.4, 1), fitted(2, 6.5, 2)
+    assert select([mean, law], "MDL", n_rows=(6, 0), mean_error=48.4) == 0
+    rising = replace(law, dependence=5.1)
+    assert select([mean, rising], "MDL", n_rows=(6, 0), mean_error=48.4) == 1
+    certain = [scores([replace(law, dependence=d)], "MDL", n_rows=(6, 0))[0] for d in (10.0, 50.0)]
+    assert certain[0] == certain[1]  # that there is a law does not say which
+
+
 def test_a_law_must_be_worth_it_if_noise_has_heavy_tails() -> None:
     """Spikes that explained single rows of a lognormal target were selected in place of a mean."""
     mean = fitted(0, 1.0, 1)

@@ -406,6 +406,7 @@ def _with_earlier(
                 rmse_extrapolation=extrapolation,
                 evidence=target.evidence(c.expression),
                 tails=target.tails(c.expression),
+                dependence=target.dependence,
                 ambiguity=0.0,  # not in the error any more; it is added anew
             )
         )
@@ -475,6 +476,7 @@ def _finish_one(
         wave_cost=equation.wave_cost,
         evidence=evidence,
         tails=tails,
+        dependence=target.dependence,
         # The rows chose the structure, too, which flatters its residuals.
         band=None
         if equation.band is None

@@ -101,6 +101,8 @@ class Candidate:
         tails; infinite if that is not known.
     tails : float
         Twice the nats by which heavy tails tell its residuals better than a normal distribution.
+    dependence : float
+        Twice the nats by which ranks tell that there is a law at all (`ieql.data.dependence`).
     band : PredictionBand, optional
         How far new rows may lie from it; None if that is not known.
     ambiguity : float
@@ -121,6 +123,7 @@ class Candidate:
     wave_cost: float = 0.0
     evidence: float = math.inf
     tails: float = 0.0
+    dependence: float = 0.0
     band: PredictionBand | None = None
     ambiguity: float = 0.0
 
@@ -168,6 +171,7 @@ class Candidate:
             "wave_cost": self.wave_cost,
             "evidence": _finite_or_none(self.evidence),
             "tails": self.tails,
+            "dependence": self.dependence,
             "band": None if self.band is None else self.band.to_form(),
             "ambiguity": self.ambiguity,
         }
@@ -199,6 +203,7 @@ class Candidate:
             wave_cost=float(form.get("wave_cost", 0.0)),
             evidence=math.inf if evidence is None else float(evidence),
             tails=float(form.get("tails", 0.0)),
+            dependence=float(form.get("dependence", 0.0)),
             band=None if band is None else PredictionBand.from_form(band, all_digits or equation),
             ambiguity=float(form.get("ambiguity", 0.0)),
             **errors,
@@ -529,7 +534,7 @@ def scores(
     constant that is another once more, costs 3.4 instead), and F = (1 - u)(N - p)/(u p): what the
     residuals cost, plus the constants, the more the better the rows fix them
     (`ieql.equations.description`), plus for each connection its choice; the 10 are for a law that
-    is more than a constant. An
+    is more than a constant, less what ranks tell of there being one (`ieql.data.dependence`). An
     equation that somewhere in the domain goes more than 100 ranges of y away from the measured
     values pays 20 more: what looks like a pole is
     believed only if the data ask for it; one that is merely not proved to be safe pays nothing. And
@@ -639,6 +644,8 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
         if unexplained < math.inf:
             unexplained *= math.exp(-max(c.tails - TAILS_COST, 0.0) / n)
             length = description_length(n, unexplained, c.n_fitted, c.complexity)
+            if c.complexity > 0.0:
+                length -= min(c.dependence, LAW)
             price = length - n * math.log(unexplained)
             if price > c.evidence:
                 length = max(length, price - c.evidence)

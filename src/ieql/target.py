@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.dataset import Dataset, Scaling
+from ieql.data.dependence import dependence
 from ieql.data.outliers import gross_outliers, stand_far_off
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
@@ -53,6 +54,8 @@ LEAST_FOR_TAILS = 20
 """Rows from which on it can be told that noise has heavy tails, ..."""
 TAIL_ROWS = 5_000
 """... and those that tell it, where there are more."""
+RANKED = 2_000
+"""Rows whose ranks tell whether there is a law at all."""
 ROUNDING = 1e-6
 """Part of the target's spread below which a residual is no reason to call a row an outlier."""
 
@@ -123,6 +126,12 @@ class Target:
         if self.extrapolation is not None:
             errors["extrapolation"] = _rmse(constant, self.extrapolation)
         return errors
+
+    @cached_property
+    def dependence(self) -> float:
+        """Twice the nats by which ranks tell that it depends on an input."""
+        rows = self.fitting.head(RANKED)
+        return dependence(rows.XT, rows.y)
 
     def validation_error(self, expression: Expression) -> float:
         """Root mean squared error on rows that had no say in the constants.
