@@ -51,6 +51,7 @@ def form(text, prior="plain"):
         ("a**2/b**2", "(a/b)**2"),
         ("a**2*b**2*(a + b)", "(a*b)**2*(a + b)"),
         ("x**1.3*(y*t)*a**2*b**2", "x**1.3*y*t*(a*b)**2"),
+        ("(x + y)**1.3*a*t", "a*t*(x + y)**1.3"),
         ("1.5*(x - 10)*(y - 10)", "1.5*(10 - x)*(10 - y)"),  # positive on the rows
         # powers and roots
         ("a*sqrt(b)*sqrt(x)", "a*sqrt(b*x)"),

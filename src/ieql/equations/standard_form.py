@@ -180,6 +180,7 @@ class _Writer:
         below: dict[int, int] = {}
         roots: tuple[list[int], list[int]] = ([], [])
         logarithms: list[Sum] = []
+        of_inputs = True  # such powers stand before other factors
         rest: list[Sum] = []
         for b, e in product:
             if self.algebra.bases[b].unit is EXP:
@@ -190,6 +191,7 @@ class _Writer:
                 or (self.real and e != int(e) and abs(e) > 1.0)
             ):
                 logarithms.append(self.builder.apply(LOG, self.base(b)).scaled(e))
+                of_inputs = of_inputs and self.algebra.bases[b].is_input
             else:
                 n = int(e)
                 if n != 0:
@@ -209,7 +211,7 @@ class _Writer:
             denominator.append(self.builder.apply(SQRT, under))
         if logarithms or rest:
             power = self.builder.apply(EXP, Sum.total([*logarithms, *rest]))
-            numerator.insert(0 if logarithms else len(numerator), power)
+            numerator.insert(0 if logarithms and of_inputs else len(numerator), power)
         above_factor, over = _without_number(self._chain(numerator))
         below_factor, under = _without_number(self._chain(denominator))
         return self.builder.apply(DIV, over, under).scaled(above_factor / below_factor)
