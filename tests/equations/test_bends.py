@@ -89,5 +89,8 @@ def test_a_quotient_by_what_hardly_changes_is_a_product():
 def test_too_few_rows_and_undefined_values_show_nothing():
     line = Expression.parse("exp(x/100)", NAMES)
     assert list(unseen_bends(line, np.ones((3, 2)), 0.1)) == []
+    # Two values of an input do not tell a parabola, and nothing is to be said about that.
+    two = np.column_stack([np.tile([1.0, 2.0], 5), np.linspace(0, 1, 10)])
+    assert all("square" not in e.unit_counts() for e in unseen_bends(line, two, 0.1))
     log = Expression.parse("log(x/100)", NAMES)
     assert list(unseen_bends(log, -np.ones((9, 2)), 0.1)) == []

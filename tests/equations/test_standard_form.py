@@ -52,6 +52,7 @@ def form(text, prior="plain"):
         ("a**2*b**2*(a + b)", "(a*b)**2*(a + b)"),
         ("x**1.3*(y*t)*a**2*b**2", "x**1.3*y*t*(a*b)**2"),
         ("(x + y)**1.3*a*t", "a*t*(x + y)**1.3"),
+        ("(x + y)**1.3*exp(-t)*a", "(x + y)**1.3*exp(-t)*a"),  # one unit, which stays together
         ("1.5*(x - 10)*(y - 10)", "1.5*(10 - x)*(10 - y)"),  # positive on the rows
         # powers and roots
         ("a*sqrt(b)*sqrt(x)", "a*sqrt(b*x)"),

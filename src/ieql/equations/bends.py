@@ -129,11 +129,17 @@ def _curve(z: Array, own: Array, degree: int) -> _Polynomial | None:
     """The best polynomial of a degree through values; None if there is none."""
     if not (np.all(np.isfinite(z)) and np.all(np.isfinite(own))):
         return None
-    if degree > 0 and not np.ptp(z) > 0.0:
+    middle, half = 0.5 * (z.max() + z.min()), 0.5 * (z.max() - z.min()) or 1.0
+    powers = ((z - middle) / half)[:, None] ** np.arange(degree + 1)
+    scaled, _, rank, _ = np.linalg.lstsq(powers, own, rcond=None)
+    if rank <= degree:
         return None
-    fitted = np.polynomial.Polynomial.fit(z, own, degree).convert().coef
-    coefficients = [*fitted.tolist(), *[0.0] * (degree + 1 - len(fitted))]
-    if not np.all(np.isfinite(coefficients)) or (degree > 0 and coefficients[-1] == 0.0):
+    line = np.polynomial.Polynomial([-middle / half, 1.0 / half])
+    found = sum((c * line**k for k, c in enumerate(scaled.tolist())), np.polynomial.Polynomial([0]))
+    coefficients = found.coef.tolist()
+    if not np.all(np.isfinite(coefficients)) or len(coefficients) <= degree:
+        return None
+    if degree > 0 and coefficients[degree] == 0.0:
         return None
     return _Polynomial(coefficients)
 

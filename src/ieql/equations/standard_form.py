@@ -180,7 +180,7 @@ class _Writer:
         below: dict[int, int] = {}
         roots: tuple[list[int], list[int]] = ([], [])
         logarithms: list[Sum] = []
-        of_inputs = True  # such powers stand before other factors
+        of_inputs = True
         rest: list[Sum] = []
         for b, e in product:
             if self.algebra.bases[b].unit is EXP:
@@ -211,7 +211,9 @@ class _Writer:
             denominator.append(self.builder.apply(SQRT, under))
         if logarithms or rest:
             power = self.builder.apply(EXP, Sum.total([*logarithms, *rest]))
-            numerator.insert(0 if logarithms and of_inputs else len(numerator), power)
+            # The power of one bracket stands after inputs; several would need brackets there.
+            is_last = not logarithms or (len(logarithms) == 1 and not (of_inputs or rest))
+            numerator.insert(len(numerator) if is_last else 0, power)
         above_factor, over = _without_number(self._chain(numerator))
         below_factor, under = _without_number(self._chain(denominator))
         return self.builder.apply(DIV, over, under).scaled(above_factor / below_factor)
