@@ -28,7 +28,7 @@ from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.equations.refit import finish
+from ieql.equations.finish import finish
 from ieql.prior import Prior
 from ieql.units import COS, DIV, EXP, IDENTITY, LOG, MUL, SIN, SQRT, SQUARE, Unit
 from ugliness import kind_of, ugliness

@@ -30,8 +30,8 @@ from ieql import IEQLRegressor
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
+from ieql.equations.finish import finish
 from ieql.equations.program import free_constants
-from ieql.equations.refit import finish
 from ieql.equations.simplify import gauge
 from ieql.prior import Prior
 from random_equations import equations

@@ -14,8 +14,8 @@ from ieql import IEQLRegressor
 from ieql.data.dataset import Domain, Scaling
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
+from ieql.equations.finish import finish
 from ieql.equations.proof import WORK, prove
-from ieql.equations.refit import finish
 from ieql.prior import Prior
 from ieql.selection import Candidate
 from soak.check import Check, Outcome

@@ -70,7 +70,7 @@ def test_a_handful_of_rows_says_nothing_of_tails():
 
 def test_the_reported_error_of_few_rows_counts_the_choice():
     """Each connection costs half a row: the error of 40 rows is that of 39.5."""
-    from ieql.equations.refit import cross_fitted
+    from ieql.equations.cross_fitted import cross_fitted
 
     target = target_of(0.3 * X + NOISE)
     e = line(0.3, 0.01)

@@ -21,8 +21,8 @@ from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT
 from ieql.equations.expression import Expression
+from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
-from ieql.equations.refit import finish
 from ieql.model import FittedModel, chosen, versions
 from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions

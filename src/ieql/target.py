@@ -15,9 +15,9 @@ from ieql.data.dependence import dependence
 from ieql.data.outliers import gross_outliers, stand_far_off
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
+from ieql.equations.cross_fitted import cross_fitted
 from ieql.equations.description import heavier_tails
 from ieql.equations.expression import Expression, Sum
-from ieql.equations.refit import cross_fitted
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.prior import Prior

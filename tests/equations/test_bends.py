@@ -9,7 +9,7 @@ from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.bends import unseen_bends
 from ieql.equations.expression import Expression
-from ieql.equations.refit import finish
+from ieql.equations.finish import finish
 from ieql.prior import Prior
 
 NAMES = ("x", "y")

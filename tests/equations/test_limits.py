@@ -8,7 +8,8 @@ from ieql import Prior
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.limits import limits
-from ieql.equations.refit import _at_its_limit, refit
+from ieql.equations.refit import refit
+from ieql.equations.shorter import at_its_limit
 
 RNG = np.random.default_rng(0)
 NAMES = ("a", "b", "c")
@@ -19,7 +20,7 @@ def shortened(formula: str, y: np.ndarray) -> Expression:
     """What becomes of a formula that was fitted to noisy values."""
     sample = Sample(XT, y + 0.01 * np.random.default_rng(1).normal(size=80), np.ones(80))
     fitted = refit(Expression.parse(formula, NAMES), sample, XT)
-    return _at_its_limit(fitted, sample, XT, Prior.of("plain"))
+    return at_its_limit(fitted, sample, XT, Prior.of("plain"))
 
 
 def test_a_denominator_that_hardly_changes_is_a_constant() -> None:

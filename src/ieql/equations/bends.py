@@ -2,7 +2,7 @@
 
 exp(0.47·√(x + 4.6)) is a straight line where x is between -1 and 1: to write it so is to claim a
 curve that nobody has seen. The plain curves made here have to be fitted and to describe the rows as
-well before one of them is taken (`ieql.equations.refit`).
+well before one of them is taken (`ieql.equations.shorter`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,240 @@
+"""From a candidate in scaled coordinates to an equation the user can read.
+
+The steps of `finish`: fold the scaling in, simplify, fit the constants in float64 on all rows, drop
+the constants that the data do not ask for, write each constant with no more digits than it
+deserves, and give its standard error (`ieql.equations.precision`). What is printed is what is
+computed: the shorter constants are those that `predict` uses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.dataset import Scaling
+from ieql.data.sample import Sample
+from ieql.equations.expression import Expression
+from ieql.equations.precision import Information, readable, shortened, standard_errors, tied
+from ieql.equations.prediction_band import PredictionBand, uneven_errors
+from ieql.equations.program import Program
+from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
+from ieql.equations.refit import refit
+from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
+from ieql.equations.shorter import (
+    at_its_limit,
+    multiplied_out,
+    straightened,
+    trim,
+    unbent,
+    without_differences,
+)
+from ieql.equations.simple_constants import set_places, with_simple_constants
+from ieql.equations.simplify import gauge, simplify
+from ieql.equations.standard_form import standard_form
+from ieql.equations.wave_cost import wave_cost
+from ieql.prior import Prior
+
+__all__ = ["FinishedEquation", "finish"]
+
+Array = NDArray[np.float64]
+TRIM_ROWS = 50_000
+"""Rows on which superfluous constants are looked for."""
+HASTY_ROWS = 2_000
+"""Rows on which the constants are fitted when there is no time left."""
+PROBED = 2_000
+"""Rows by which the range of an argument is judged."""
+SETTLING = 3
+"""Last steps of the fit, by orthogonal factors instead of normal equations."""
+
+
+@dataclass(frozen=True)
+class FinishedEquation:
+    """An expression with fitted constants and their standard errors (in `constants()` order)."""
+
+    expression: Expression
+    standard_errors: tuple[float, ...]
+    error: float
+    """Mean squared error on the training rows, or on some of them where there are very many."""
+    precise: Expression | None = None
+    """The same with all digits."""
+    proved: bool | None = None
+    """Whether it is proved to be safe in the whole domain; None if it is not known."""
+    excess: float = math.nan
+    """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
+    wave_cost: float = 0.0
+    """Twice the nats that its waves cost (`ieql.equations.wave_cost`)."""
+    band: PredictionBand | None = None
+    """How far new rows may lie from it."""
+
+
+def finish(
+    expression: Expression,
+    inputs: Scaling,
+    target: Scaling,
+    train: Sample,
+    domain: Array,
+    prior: Prior,
+    bounds: tuple[float, float] | None = None,
+    cut: bool = True,
+    is_late: Callable[[], bool] = lambda: False,
+    outside: Sample | None = None,
+) -> FinishedEquation | None:
+    """Bring a candidate to the user's coordinates; None if it is not safe there.
+
+    Parameters
+    ----------
+    expression : Expression
+        In scaled coordinates.
+    inputs, target : Scaling
+        The scaling that is folded in.
+    train : Sample
+        All training rows in the user's coordinates.
+    domain : array (inputs, points)
+        Points of the declared domain, in the user's coordinates.
+    prior : Prior
+        What must not appear.
+    bounds : (low, high), optional
+        What the output must not leave in the domain.
+    cut : bool
+        Drop the constants that the rows do not ask for.
+    is_late : callable
+        Asked before every slow step: once it says yes, the time is up and they are left out.
+    outside : Sample, optional
+        Labelled rows outside the others: they say whether a curve is needed, not what it is.
+    """
+    plain = expression.rescaled(
+        inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
+    ).canonical()
+    # The errors of the constants come from some rows, where there are very many.
+    part = train.standing_for_all(HASTY_ROWS if is_late() else TRIM_ROWS)
+    seen = train if outside is None else train.head(TRIM_ROWS).joined(outside)
+    forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
+    # The best constants may touch a singularity or pass a bound; then the given ones must do.
+    for precise in forms:
+        known = set_places(precise)
+        # Should rounding make it unsafe, it gets more digits, but never all of them.
+        for e in (readable(precise, part, domain, known), shortened(precise, known)):
+            proof = _sound(e, domain, prior, bounds, is_late)
+            if proof is None:
+                continue
+            # Who asks for all digits is to be as safe as who does not.
+            same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
+            far = excess(proof.low, proof.high, train.y)
+            errors, mse = standard_errors(e, part, known)
+            waves = wave_cost(e, part.head(PROBED).XT.T, prior)
+            all_digits = precise if same else e
+            band = PredictionBand.of(all_digits, train, e, domain)
+            if band is not None and band.noise.trends:
+                errors = uneven_errors(e, part, band.noise, known) or errors
+            return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
+    return None
+
+
+def _polished(
+    e: Expression,
+    train: Sample,
+    seen: Sample,
+    domain: Array,
+    prior: Prior,
+    cut: bool,
+    is_late: Callable[[], bool],
+) -> Expression:
+    """Simplify, fit and trim an equation; its constants keep all their digits.
+
+    `seen` are the rows that say what is seen of a curve.
+    """
+    probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
+    e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+    if is_late():
+        e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
+        e = straightened(e, train.head(HASTY_ROWS), domain, prior, is_fitted=False)
+        few = train.standing_for_all(HASTY_ROWS)
+        return _with_plain_constants(e, few, few, probe, prior)
+    part = train.head(TRIM_ROWS)
+    e = refit(e, part, domain)
+    # A piece of a wave is no law, whatever points outside say.
+    for shorten in (
+        (trim, multiplied_out, unbent, without_differences, at_its_limit) if cut else (unbent,)
+    ):
+        if not is_late():
+            e = shorten(e, part, domain, prior)
+    if not is_late():
+        e = straightened(e, seen.head(TRIM_ROWS), domain, prior)
+    e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+    # The constants are nearly right already; many rows need few steps.
+    steps = 40 if len(train) <= TRIM_ROWS and not is_late() else 4
+    e = refit(e, train, domain, max_steps=steps)
+    late = is_late()
+    if len(train) <= TRIM_ROWS and not late:
+        e = _settled(e, train, domain)
+    rows = train.standing_for_all(HASTY_ROWS if late else TRIM_ROWS)
+    return _with_plain_constants(e, rows, rows if late else train, probe, prior)
+
+
+def _with_plain_constants(
+    e: Expression, rows: Sample, everything: Sample, probe: Array, prior: Prior
+) -> Expression:
+    """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
+    e = standard_form(tied(e, rows), probe, prior)
+    return standard_form(with_simple_constants(e, rows, everything), probe, prior)
+
+
+def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:
+    """The last digits of the fit, which normal equations of nearly equal columns do not give."""
+    for _ in range(SETTLING):
+        known = Information.of(expression, sample)
+        if known is None or len(known.free) == 0:
+            return expression
+        theta = expression.constants()
+        step = known.step()
+        if np.all(np.abs(step) <= 1e-3 * known.conditional_errors):
+            return expression
+        theta[known.free] += step
+        if not np.all(np.isfinite(theta)) or np.any(theta[known.free] == 0.0):
+            return expression
+        trial = expression.with_constants(theta)
+        rmse = sample.rmse(Program.of(trial).evaluate(sample.XT))
+        if not (rmse**2 < known.error and is_safe(trial, domain)):
+            return expression
+        expression = trial
+    return expression
+
+
+def _sound(
+    e: Expression,
+    domain: Array,
+    prior: Prior,
+    bounds: tuple[float, float] | None,
+    is_late: Callable[[], bool],
+    extremes: bool = True,
+) -> Proof | None:
+    """What is known of an equation's safety in the domain; None if it is not safe or permitted.
+
+    What is not proved must keep away from singularities at the points, also where one is closest.
+    """
+    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds, margins=False)):
+        return None
+    ends = domain.min(axis=1), domain.max(axis=1)
+    late = is_late()
+    proof = prove(
+        e,
+        *ends,
+        bounds,
+        work=LITTLE_WORK if late else WORK,
+        is_late=None if late else is_late,
+        extremes=extremes and not late,
+    )
+    if proof.proved is False:
+        return None
+    if proof.proved is None:
+        worst = worst_points(e, domain, *ends, seed=0)
+        for points in (domain, worst):
+            if points.shape[1] and not is_safe(e, points, bounds=bounds):
+                return None
+    value = Program.of(e).evaluate(domain)
+    low, high = min(proof.low, float(value.min())), max(proof.high, float(value.max()))
+    return replace(proof, low=low, high=high)
