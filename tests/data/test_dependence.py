@@ -31,13 +31,13 @@ def test_it_is_spearmans_for_more_rows_ties_included(n):
 def test_rows_without_a_law_are_worth_little_however_many_inputs_there_are():
     """A limit of p says: in at most this part of all tables without a law."""
     worth = [dependence(RNG.normal(size=(5, 12)), RNG.normal(size=12)) for _ in range(500)]
-    assert np.mean(np.array(worth) > 4.4) <= 0.02  # a chance of one in a hundred
+    assert np.mean(np.array(worth) > 4.4) <= 0.01  # a chance of one in a hundred
 
 
 def test_the_best_of_several_inputs_is_one_of_several_tries():
     x, noise = np.arange(6.0), RNG.normal(size=(4, 6))
     alone, among = dependence(x[None], x), dependence(np.vstack([x, noise]), x)
-    assert 0.0 < among < alone
+    assert among < alone
     constant = np.ones((3, 6))
     assert dependence(np.vstack([x, constant]), x) == alone
 

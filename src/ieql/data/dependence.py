@@ -21,7 +21,9 @@ def dependence(XT: Array, y: Array) -> float:
     Of thousands of structures one fits any handful of rows, so that a small error alone does not
     say that there is a law. That six rows out of six rise with an input does: it has a chance of 1
     in 360, and nothing was fitted to it. A chance of p is worth at most -1/(e p ln p) to one, the
-    bound of Sellke, Bayarri and Berger (2001); of several inputs the best is one of several tries.
+    bound of Sellke, Bayarri and Berger (2001). Of d inputs the best is one of d tries, and the more
+    there are, the more structures fit by chance, against which a rise with one of them does not
+    speak; so the tries are counted as d².
 
     Parameters
     ----------
@@ -31,7 +33,7 @@ def dependence(XT: Array, y: Array) -> float:
         The target.
     """
     chances = [rank_chance(x, y) for x in XT if np.ptp(x) > 0.0]
-    p = min(chances, default=1.0) * max(len(chances), 1)
+    p = min(chances, default=1.0) * max(len(chances), 1) ** 2
     return -2.0 * math.log(-math.e * p * math.log(p)) if 0.0 < p < 1.0 / math.e else 0.0
 
 
