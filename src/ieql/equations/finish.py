@@ -111,7 +111,8 @@ def finish(
     ).canonical()
     # The errors of the constants come from some rows, where there are very many.
     part = train.standing_for_all(HASTY_ROWS if is_late() else TRIM_ROWS)
-    seen = train if outside is None else train.head(TRIM_ROWS).joined(outside)
+    seen = train.head(TRIM_ROWS)
+    seen = seen if outside is None else seen.joined(outside)
     forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
@@ -163,7 +164,7 @@ def _polished(
         if not is_late():
             e = shorten(e, part, domain, prior)
     if not is_late():
-        e = straightened(e, seen.head(TRIM_ROWS), domain, prior)
+        e = straightened(e, seen, domain, prior)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     # The constants are nearly right already; many rows need few steps.
     steps = 40 if len(train) <= TRIM_ROWS and not is_late() else 4

@@ -80,7 +80,7 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
 def _is_worth_it(best: Expression, given: Expression, prior: Prior | None) -> bool:
     """Whether a form may be taken that shares fewer parts, and so has more connections.
 
-    A little more is all right for what reads well, and anything for a shorter text: a reader
+    A little more is all right for what reads well, and some more for a shorter text: a reader
     shares nothing.
     """
     weight, before = _weight(best, prior), _weight(given, prior)
