@@ -21,8 +21,10 @@ PATIENCE = 60
 """Least number of trainings without progress after which the search may stop by itself."""
 PATIENCE_AT_NOISE = 24
 """The same where the residuals of the best equation look like noise, ..."""
+MANY_ROWS = 20_000
+"""Rows from which on noise is told from anything that is a thousandth of the variance: then, ..."""
 PATIENCE_IF_COVERED = 8
-"""... and where all structures of some size were tried."""
+"""... and where all structures of some size were tried, fewer are enough."""
 
 
 @dataclass
@@ -122,4 +124,5 @@ class FastState(State):
         progress, task = self.progress[k], self.tasks[k]
         since = progress.n_trainings - progress.since
         is_covered = self.coverage[k].is_thorough(task.prior, task.names)
-        return not progress.exact and since >= progress.patience(is_covered)
+        is_certain = progress.at_noise and task.train.n_rows >= MANY_ROWS
+        return not progress.exact and since >= progress.patience(is_covered or is_certain)
