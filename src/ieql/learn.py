@@ -41,8 +41,8 @@ KERNELS = ("ieql.equations.kernels",)
 """Compiled code that every fit needs; a trainer names more."""
 FRONT_TOLERANCE = 0.003
 """Equations that improve on simpler ones by less than this are not worth finishing."""
-MANY_ROWS = 2_000_000
-"""Copying so many rows to other processes takes more memory than it brings time."""
+MANY_NUMBERS = 20_000_000
+"""Inputs times rows: copying so many numbers to other processes takes more than it brings."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
 MOST_RIVALS = 20
@@ -328,7 +328,7 @@ def _finish_all(
     finished: dict[tuple[int, int, bool], Candidate | None] = {}
     try:
         # Few equations, or those of many rows, are quicker done here than sent elsewhere.
-        here = len(jobs) < 4 or len(targets[0].train) > MANY_ROWS
+        here = len(jobs) < 4 or targets[0].train.XT.size > MANY_NUMBERS
         finished.update(in_parallel(jobs, 1 if here else state.n_processes))
     except KeyboardInterrupt:
         state.interrupted = True
