@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fits import Equation, Fit
 from ieql.equations.expression import Expression
+from ieql.prior import Prior
 from problems import EXTRA_CONSTANTS, Data, Problem
 from reference import Reachable, contains, n_constants, reachable
 from srbench import is_symbolic_solution
@@ -21,6 +22,8 @@ __all__ = ["failed", "judge", "short_waves"]
 Array = NDArray[np.float64]
 RIVAL_NATS = 5.0
 """An equation whose description is at most so many nats longer is a rival of the selected one."""
+DEFAULT_PRIOR = Prior()
+"""What our own fits are told: no benchmark has a prior of its own."""
 N_ROWS_OF_STRUCTURE = 500
 """Exact rows inside the data, and as many beyond, on which a structure is compared."""
 
@@ -214,7 +217,7 @@ class _Judge:
         if errors is not None and len(errors) != len(e.constants()):
             errors = None  # those of another way to write it
         noise = equation.errors.get("rmse_train", self.data.noise)
-        reasons = ugliness(e, self.X, standard_errors=errors, noise=noise)
+        reasons = ugliness(e, self.X, standard_errors=errors, noise=noise, prior=DEFAULT_PRIOR)
         return {"ugly": len(reasons), "ugly_reasons": reasons}
 
     def _fresh_ratio(self, own: dict[str, Any]) -> float | None:

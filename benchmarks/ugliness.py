@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression, Sum
+from ieql.prior import Prior
 from ieql.units import COS, DIV, EXP, LOG, SIN, SQRT
 
 __all__ = ["kind_of", "ugliness", "ugly_text", "unordered_terms", "written"]
@@ -50,6 +51,7 @@ def ugliness(
     domain: Array | None = None,
     standard_errors: Sequence[float] | None = None,
     noise: float | None = None,
+    prior: Prior | None = None,
 ) -> list[str]:
     """Reasons why an equation reads strangely, one per place; none if it is plain.
 
@@ -66,12 +68,14 @@ def ugliness(
     noise : float, optional
         Root mean square of the residuals. Without it (or if it is 0) a unit must be straight to a
         thousandth of its spread.
+    prior : Prior, optional
+        What must not appear: a form is not strange if its plain form is prohibited.
     """
     X = np.asarray(X, dtype=np.float64)
     errors = np.zeros(len(expression.constants()))
     if standard_errors is not None:
         errors = np.nan_to_num(np.array(standard_errors, dtype=float), nan=math.inf)
-    reasons = ugly_text(expression.text())
+    reasons = ugly_text(expression.text(), prior)
     with np.errstate(all="ignore"):
         reasons += phases(expression, errors)
         reasons += negative_waves(expression)
@@ -81,10 +85,15 @@ def ugliness(
     return [_short(reason) for reason in reasons]
 
 
-def ugly_text(text: str) -> list[str]:
+def ugly_text(text: str, prior: Prior | None = None) -> list[str]:
     """Reasons that the text alone tells."""
     tree, names = written(text)
     found = [reason for rule in TEXT_RULES for reason in rule(tree)]
+    inner = [n.args[0] for n in _nodes(tree) if _is_call(n, "exp")]
+    if prior is not None and not prior.allows("exp", 0, "exp"):
+        # One exponential instead of its power would be the exponential of an exponential.
+        excused = [reason for tree in inner for reason in split_exponentials(tree)]
+        found = [reason for reason in found if reason not in excused]
     return [_short(_with_names(reason, names)) for reason in found]
 
 

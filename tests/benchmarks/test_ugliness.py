@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ieql.equations.expression import Expression
+from ieql.prior import Prior
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -125,6 +126,15 @@ def test_a_text_is_ugly_for_this_reason_alone(text, kind):
 )
 def test_a_plain_text_is_not(text):
     assert ugly_text(text) == []
+
+
+def test_what_the_prior_prohibits_is_not_the_plain_form():
+    """Gompertz's law is exp(-4*exp(-t)); where exp(exp) is prohibited, a square must do."""
+    gompertz, power = "exp(-4.1*exp(-0.17*t)**2)", "exp(-0.17*t)**2"
+    default, free = Prior(), Prior(prohibit=())
+    assert [kind_of(r) for r in ugly_text(gompertz, free)] == ["split exponential"]
+    assert ugly_text(gompertz, default) == []
+    assert [kind_of(r) for r in ugly_text(power, default)] == ["split exponential"]
 
 
 def test_what_is_ugly_in_brackets_is_counted_once():

@@ -38,6 +38,21 @@ def test_a_difference_quotient_is_a_derivative(text):
     assert largest < 10
 
 
+def test_a_line_and_a_quotient_that_cancel_are_one_quotient():
+    """A random equation came as -1.36*(7.29 - x - 26.1/(x + 4.64))**2: terms of 5 leave 0.1."""
+    given = Expression.parse("0.4*y - 1.36*(7.293 - x - 26.11/(x + 4.642))**2", NAMES)
+    (plain,) = plain_differences(given, X - 0.5)
+    assert np.allclose(plain.evaluate(X)[:, 0], given.evaluate(X)[:, 0], rtol=1e-9)
+    assert plain.unit_counts() == {"div": 1, "square": 2}
+    outer = next(n for n in plain.nodes if n.unit.name == "square" and n.args[0].sources[0] >= 2)
+    assert outer.args[0].bias == 0.0  # nothing stands beside the quotient
+
+
+def test_a_line_and_a_quotient_that_do_not_cancel_stay():
+    given = Expression.parse("(7 - x - 3/(x + 1))**2", NAMES)
+    assert list(plain_differences(given, X)) == []
+
+
 @pytest.mark.parametrize("text", ["3*cos(2*x) - 2*cos(2*x + y)", "exp(x) - exp(-y)", "x**2 - y**2"])
 def test_terms_that_do_not_cancel_stay(text):
     assert list(plain_differences(Expression.parse(text, NAMES), X)) == []

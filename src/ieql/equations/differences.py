@@ -2,7 +2,8 @@
 
 670 cos(a + 0.001 b) - 670 cos(a) is a difference quotient: what it says is -0.67 b sin(a), to more
 digits than any row has. A fit gets there, because a derivative is sometimes cheaper to make of two
-copies of a unit than to build; nobody would write it.
+copies of a unit than to build; nobody would write it. 7.29 - x - 26.1/(x + 4.64) over rows where
+the three nearly cancel is a quotient whose numerator says what is left of them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ __all__ = ["plain_differences"]
 Array = NDArray[np.float64]
 LARGE = 10.0
 """A term so many times as large as the pair it belongs to is there to be cancelled."""
+CANCELLING = 30.0
+"""Spreads of a sum that a quotient in it must have for it to be put over its denominator."""
 LITTLE = 0.02
 """Part of a small sum's spread below which a term of it is left out."""
 Derivative = Callable[[Builder, Sum], Sum]
@@ -38,7 +41,9 @@ DERIVATIVES: dict[Unit, Derivative] = {
 
 
 def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
-    """The equation with a difference of large terms replaced by a derivative, for each that it has.
+    """The equation with a difference of large terms written plainly, for each that it has.
+
+    Of two terms of one kind it is a derivative, of a quotient and a line a quotient.
 
     Their constants are starting points: they have to be fitted.
 
@@ -49,35 +54,83 @@ def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
     X : array (rows, inputs)
         Rows by which terms are judged.
     """
-    d = len(expression.names)
     with np.errstate(all="ignore"):
         arguments = expression.arguments(X)
         units = [n.unit(*z) for n, z in zip(expression.nodes, arguments, strict=True)]
         values = [*X.T, *units]
     sums = [(k, a, s) for k, node in enumerate(expression.nodes) for a, s in enumerate(node.args)]
     for k, a, s in [*sums, (len(expression.nodes), 0, expression.outputs[0])]:
-        for i, j in combinations(range(len(s.sources)), 2):
-            if min(s.sources[i], s.sources[j]) < d or not _cancels(s, i, j, values):
-                continue
+        for plainly in (_differences, _quotients):
             builder = Builder(expression.names)
             known = builder.copy(expression, stop=k)
-            pair = _expanded(builder, expression, s, (i, j), known, values)
-            if pair is None:
-                continue
-            rest = [n for n in range(len(s.sources)) if n not in (i, j)]
-            others = Sum(
-                s.bias, tuple(s.sources[n] for n in rest), tuple(s.weights[n] for n in rest)
-            )
-            total = translate(others, known).plus(pair)
-            if k == len(expression.nodes):
-                yield builder.expression(total)
-                continue
-            args = [
-                total if n == a else translate(other, known)
-                for n, other in enumerate(expression.nodes[k].args)
-            ]
-            unit = expression.nodes[k].unit
-            yield builder.rebuild(expression, [*known, builder.apply(unit, *args)])
+            for total in plainly(builder, expression, s, known, values):
+                if k == len(expression.nodes):
+                    yield builder.expression(total)
+                    continue
+                args = [
+                    total if n == a else translate(other, known)
+                    for n, other in enumerate(expression.nodes[k].args)
+                ]
+                unit = expression.nodes[k].unit
+                yield builder.rebuild(expression, [*known, builder.apply(unit, *args)])
+
+
+def _differences(
+    builder: Builder, expression: Expression, s: Sum, known: list[Sum], values: list[Array]
+) -> Iterator[Sum]:
+    """The sum with two copies of a unit that nearly cancel as a derivative of it."""
+    d = len(expression.names)
+    for i, j in combinations(range(len(s.sources)), 2):
+        if min(s.sources[i], s.sources[j]) < d or not _cancels(s, i, j, values):
+            continue
+        pair = _expanded(builder, expression, s, (i, j), known, values)
+        if pair is not None:
+            yield translate(_without(s, (i, j)), known).plus(pair)
+
+
+def _quotients(
+    builder: Builder, expression: Expression, s: Sum, known: list[Sum], values: list[Array]
+) -> Iterator[Sum]:
+    """The sum of a line and a quotient that nearly cancel, over the denominator of the latter."""
+    d = len(expression.names)
+    terms = [w * values[i] for i, w in zip(s.sources, s.weights, strict=True)]
+    spread = float(np.std(np.sum(terms, axis=0))) if terms else 0.0
+    for place, source in enumerate(s.sources):
+        line = _without(s, (place,))
+        if source < d or not line.sources or max(line.sources) >= d:
+            continue
+        node = expression.nodes[source - d]
+        if node.unit is not DIV or any(i >= d for i in node.args[1].sources):
+            continue
+        if not abs(float(np.mean(terms[place]))) > CANCELLING * spread:
+            continue
+        numerator, denominator = node.args
+        above = [
+            translate(numerator, known).scaled(s.weights[place]),
+            denominator.scaled(line.bias),
+            *(
+                builder.input(i).scaled(w * denominator.bias)
+                for i, w in zip(line.sources, line.weights, strict=True)
+            ),
+            *(
+                _product(builder, i, j).scaled(w * v)
+                for i, w in zip(line.sources, line.weights, strict=True)
+                for j, v in zip(denominator.sources, denominator.weights, strict=True)
+            ),
+        ]
+        yield builder.apply(DIV, Sum.total(above), denominator)
+
+
+def _product(builder: Builder, i: int, j: int) -> Sum:
+    """Input i times input j."""
+    if i == j:
+        return builder.apply(SQUARE, builder.input(i))
+    return builder.apply(MUL, builder.input(min(i, j)), builder.input(max(i, j)))
+
+
+def _without(s: Sum, places: tuple[int, ...]) -> Sum:
+    rest = [n for n in range(len(s.sources)) if n not in places]
+    return Sum(s.bias, tuple(s.sources[n] for n in rest), tuple(s.weights[n] for n in rest))
 
 
 def _cancels(s: Sum, i: int, j: int, values: list[Array]) -> bool:
