@@ -9,6 +9,7 @@ The units themselves are those of `ieql.equations.kernels`.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from ieql.equations.compiled import entry, loose
-from ieql.equations.kernels import apply_unit, exp_rows, log_rows
+from ieql.equations.kernels import apply_unit
 from ieql.training.paper.gates import BETA, GAMMA, LIMIT, SHIFT, ZETA
 
 Row = NDArray[np.floating]
@@ -71,21 +72,69 @@ def _uniform(number: int) -> float:
     return (np.float64(z >> np.uint64(44)) + 0.5) / 1048576.0
 
 
+# Gates are drawn for every weight in every step, which takes as long as the network itself unless
+# everything stays in single precision, in which a number in the code must say that it is.
+_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+_LOG2E, _LN2_HIGH, _LN2_LOW = (
+    np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4),
+)  # fmt: skip
+_FACTORIALS = tuple(np.float32(1.0 / math.factorial(k)) for k in range(7, -1, -1))
+_ODD = tuple(np.float32(2.0 / k) for k in (11, 9, 7, 5, 3, 1))
+_ROOT_HALF = np.float32(math.sqrt(0.5))
+_FARTHEST = np.float32(80.0)
+_BETA32, _GAMMA32, _WIDTH32, _SHIFT32 = (
+    np.float32(BETA), np.float32(GAMMA), np.float32(ZETA - GAMMA), np.float32(SHIFT),
+)  # fmt: skip
+_LIMIT32 = np.float32(LIMIT)
+
+
+@loose
+def _exp(z: Row, y: Row, n: int) -> None:
+    """Exponentials of the first n numbers, of which none is to be beyond ± 80."""
+    for j in range(n):
+        x = min(_FARTHEST, max(-_FARTHEST, z[j]))
+        k = np.floor(x * _LOG2E + _HALF)
+        r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+        p = _FACTORIALS[0]
+        for coefficient in _FACTORIALS[1:]:
+            p = p * r + coefficient
+        y[j] = p * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@loose
+def _log(z: Row, y: Row, n: int) -> None:
+    """Logarithms of the first n numbers, of which all are to be positive."""
+    for j in range(n):
+        bits = np.float32(z[j]).view(np.int32)
+        power = np.float32((bits >> np.int32(23)) - np.int32(126))
+        part = np.int32((bits & np.int32(0x7FFFFF)) | np.int32(0x3F000000)).view(np.float32)
+        # To [√½, √2): there the series of artanh is short.
+        is_small = part < _ROOT_HALF
+        part = part + part if is_small else part
+        power = power - _ONE if is_small else power
+        q = (part - _ONE) / (part + _ONE)
+        square = q * q
+        p = _ODD[0]
+        for coefficient in _ODD[1:]:
+            p = p * square + coefficient
+        y[j] = (p * q + power * _LN2_LOW) + power * _LN2_HIGH
+
+
 @loose
 def _gate(u: Row, phi: Row, gate: Row, slope: Row, n: int) -> None:
     """Hard-concrete gates and their derivatives by log α; `u` is overwritten."""
     for j in range(n):
-        u[j] = u[j] / (1.0 - u[j])
-    log_rows(u, gate, n)
+        u[j] = u[j] / (_ONE - u[j])
+    _log(u, gate, n)
     for j in range(n):
-        u[j] = -(gate[j] + phi[j]) / BETA
-    exp_rows(u, gate, n)
+        u[j] = -(gate[j] + phi[j]) / _BETA32
+    _exp(u, gate, n)
     for j in range(n):
-        s = 1.0 / (1.0 + gate[j])
-        stretched = s * (ZETA - GAMMA) + GAMMA
-        moving = 0.0 < stretched < 1.0
-        gate[j] = min(1.0, max(0.0, stretched))
-        slope[j] = (ZETA - GAMMA) * s * (1.0 - s) / BETA if moving else 0.0
+        s = _ONE / (_ONE + gate[j])
+        stretched = s * _WIDTH32 + _GAMMA32
+        moving = _ZERO < stretched < _ONE
+        gate[j] = min(_ONE, max(_ZERO, stretched))
+        slope[j] = _WIDTH32 * s * (_ONE - s) / _BETA32 if moving else _ZERO
 
 
 @loose
@@ -239,13 +288,17 @@ def _step(
     _gradient(layout, W, alpha, X, target, share, hyper, labelled, G, d_alpha, losses)
     g = np.empty(n, np.float32)
     if hyper.gated:
-        strength = hyper.strength if labelled else 0.0
+        strength = np.float32(hyper.strength if labelled else 0.0)
+        u, odds = np.empty(n, np.float32), np.empty(n, np.float32)
         for j in range(n):
-            p = 1.0 / (1.0 + np.exp(SHIFT - phi[0, j]))
-            g[j] = G[where[j]] * w[0, j] * slope[j] + strength * cost[j] * p * (1.0 - p)
+            u[j] = _SHIFT32 - phi[0, j]
+        _exp(u, odds, n)
+        for j in range(n):
+            p = _ONE / (_ONE + odds[j])
+            g[j] = G[where[j]] * w[0, j] * slope[j] + strength * cost[j] * p * (_ONE - p)
         _adam(phi[0], g, phi[1], phi[2], step, hyper, n)
         for j in range(n):
-            phi[0, j] = min(LIMIT, max(-LIMIT, phi[0, j]))
+            phi[0, j] = min(_LIMIT32, max(-_LIMIT32, phi[0, j]))
     for j in range(n):
         g[j] = G[where[j]] * gate[j]
     if labelled and hyper.l1 > 0.0:
