@@ -46,8 +46,8 @@ class EqldivSettings:
     """Numbers of EQL÷; the defaults are the published ones (the paper's appendix "Baselines").
 
     Three things are as in our own trainings and not as in the original: inputs are scaled to
-    [-1, 1] and the target to mean 0 and variance 1 before training, so the strengths λ and the
-    bound B are in those units; the points of penalty epochs are drawn from some two thousand of the
+    [-1, 1] and the target to mean 0 and variance 1 before training, so the strengths λ are in
+    those units; the points of penalty epochs are drawn from some two thousand of the
     test domain; and where a denominator is not positive the finished equation is not set to zero.
     """
 
@@ -71,7 +71,7 @@ class EqldivSettings:
     eta: float = 10.0
     """Strength η of the penalties in a penalty epoch."""
     bound: float = 10.0
-    """Bound B of the output, in units of its spread."""
+    """Bound B of the output, in the unit of y as far as its values stay within."""
     penalty_every: int = 50
     """A penalty epoch follows after so many epochs."""
     smallest: float = 1e-3

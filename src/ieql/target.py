@@ -300,6 +300,7 @@ def _target(
         if bound is None
         else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
         scale=inputs.scale,
+        unit=float(zscore.scale.item()),
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 

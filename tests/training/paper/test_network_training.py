@@ -178,14 +178,19 @@ def test_gates_and_relaxations_fold_into_the_printed_equation():
     gate = np.where(t.cost > 0, gates.deterministic(model.log_alpha[0]), 1.0)
     W = np.zeros(t.network.allowed.shape)
     W[t.where] = model.w[0] * gate
-    XT = t.task.dense[0].astype(float)
+    XT = 4.0 * t.task.train.XT  # beyond the data, too
     alpha = objective.softplus(model.relax[0].astype(float))
-    _, Z = objective.forward(t.network, W, alpha, XT)
+    scaled = (XT - t.task.centre[:, None]) / t.task.half[:, None]
+    _, Z = objective.forward(t.network, W, alpha, scaled)
     inside = np.all(Z[t.network.singular_rows] > 0, axis=0)
-    assert inside.sum() > 5
-    printed = t.equation(model).evaluate(t.task.train.XT.T)[:, 0]
-    network = Z[-1] + t.task.mean
+    assert 5 < inside.sum() < len(inside)
+    with np.errstate(all="ignore"):
+        printed = t.equation(model).evaluate(XT.T)[:, 0]
+    network = t.outputs(model, XT)[0]
     np.testing.assert_allclose(printed[inside], network[inside], rtol=1e-5, atol=1e-5)
+    # Elsewhere a unit of the network is zero, and the equation knows nothing of that.
+    assert np.all(np.isfinite(network))
+    assert not np.allclose(printed[~inside], network[~inside], rtol=1e-2)
 
 
 def test_what_is_prohibited_is_never_live():
@@ -208,6 +213,28 @@ def test_the_penalty_epoch_visits_points_of_the_domain():
     assert len(picks) == 100
     assert np.all(picks < box.shape[1])
     assert 2.0 < np.abs(box[:, picks]).max() <= 3.0 + 1e-5  # beyond the data, inside the domain
+
+
+def test_the_bound_is_in_the_unit_of_y():
+    """B = 10 is what |y| may reach, not |y - mean| in units of its spread."""
+    t = trainer("x + 3", unit=0.5)  # the user's values are 1 to 2
+    (bound,), (level,) = t.bounds
+    assert bound == pytest.approx(10.0 / 0.5)
+    assert level == pytest.approx(t.task.mean)
+    output = np.array([[bound - level - 0.1, bound - level + 0.5, -bound - level - 1.0]])
+    loss, slope = objective.bound_penalty(output, *t.bounds)
+    assert loss == pytest.approx((0.5 + 1.0) / 3)
+    np.testing.assert_allclose(slope, [[0.0, 1 / 3, -1 / 3]])
+
+
+def test_the_bound_is_in_units_of_the_spread_where_values_go_beyond_it():
+    """A power loss of 4,000 W is not to be pulled below 10 W; the paper scales such tables."""
+    assert trainer("x + 3", unit=1000.0).bounds.tolist() == [[10.0], [0.0]]
+
+
+def test_what_the_user_declares_is_the_bound():
+    t = trainer("x + 3", bounds=(-5.0, 5.0), unit=1000.0)
+    assert t.bounds[:, 0].tolist() == pytest.approx([5.0, t.task.mean])
 
 
 def test_a_penalty_epoch_pulls_the_output_back_into_its_bound():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,12 +91,21 @@ class NetworkTraining:
 
     # --- data ----------------------------------------------------------------------------------
 
-    @property
-    def bound(self) -> float:
-        """B in the network's coordinates, where the target has mean zero."""
-        if self.task.bounds is None:
-            return self.settings.bound
-        return max(self.task.bounds[1] - abs(self.task.mean), 1e-3)
+    @cached_property
+    def bounds(self) -> Array32:
+        """Bound B of the output, and the level that the network's output is above or below.
+
+        What the user declares comes first; else B is in the unit of y, as in the paper, but in
+        units of its spread where the measured values go beyond it: such tables the paper scales.
+        """
+        task = self.task
+        if task.bounds is not None:
+            bound, level = task.bounds[1], task.mean
+        elif np.max(np.abs(task.train.y)) * task.unit <= self.settings.bound:
+            bound, level = self.settings.bound / task.unit, task.mean
+        else:
+            bound, level = self.settings.bound, 0.0
+        return np.array([[bound], [level]], np.float32)
 
     def _domain(self) -> Array32:
         task = self.task
@@ -166,8 +176,8 @@ class NetworkTraining:
             order, picks = self._draw(len(y), domain.shape[1], np.random.default_rng(seed))
             model.step, losses = steps.epoch(
                 layers, blocks, edges, len(self.network.names), s.rate, s.beta1, s.beta2,
-                s.epsilon, strength or 0.0, s.delta, self.bound, strength is not None, l1,
-                self.relaxes, XT, target, weight, domain, min(s.batch, len(y)), order, picks, where,
+                s.epsilon, strength or 0.0, s.delta, strength is not None, l1, self.relaxes, XT,
+                target, weight, self.bounds, domain, min(s.batch, len(y)), order, picks, where,
                 self.cost, model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
             )  # fmt: skip
             model.losses = float(losses[0]), float(losses[1]), float(losses[2])
@@ -226,7 +236,8 @@ class NetworkTraining:
             y,
             weight,
             delta=s.delta,
-            bound=self.bound,
+            bound=self.bounds[0],
+            level=self.bounds[1],
         )
         G = result.W[self.where]
         model.step += 1
@@ -276,6 +287,23 @@ class NetworkTraining:
     def equation(self, model: Model) -> Expression:
         """The equation of a model, in the coordinates of the task."""
         return self.task.from_dense(extract(self.network, *self.weights(model)))
+
+    def outputs(self, model: Model, XT: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the network gives at points in the task's coordinates, outputs × points.
+
+        Gates have their deterministic values; singular units are relaxed as in training, zero
+        where their argument is not positive (paper, section "Singular Units"). On the data that is
+        the equation; at points of the domain where an argument leaves its own, it is not.
+        """
+        gate = np.where(self.cost > 0, gates.deterministic(model.log_alpha[0]), 1.0)
+        W = np.zeros((self.network.n_args, self.network.n_sources))
+        W[self.where] = model.w[0] * gate
+        alpha = objective.softplus(model.relax[0].astype(np.float64))
+        task = self.task
+        scaled = (XT - task.centre[:, None]) / task.half[:, None]
+        with np.errstate(all="ignore"):
+            Z = objective.forward(self.network, W, alpha, scaled)[1]
+        return Z[self.network.layer_rows[-1]] + task.mean
 
 
 def _adam(p: Array32, g: NDArray[Any], step: int, settings: PaperSettings) -> None:

@@ -49,11 +49,17 @@ def data_loss(output: Array, y: Array, weight: Array | None = None) -> tuple[flo
     return float(np.sum(share * residual**2)), 2.0 * share * residual
 
 
-def bound_penalty(output: Array, bound: float) -> tuple[float, Array]:
-    """How far outputs exceed the bound B on average, L_bound, and its derivative."""
-    excess = np.abs(output) - bound
+def bound_penalty(
+    output: Array, bound: Array | float, level: Array | float = 0.0
+) -> tuple[float, Array]:
+    """How far outputs exceed the bound B on average, L_bound, and its derivative.
+
+    The network's outputs are those of the table less a level, one for each output or for all.
+    """
+    value = output + np.reshape(level, (-1, 1))
+    excess = np.abs(value) - np.reshape(bound, (-1, 1))
     n = output.shape[1]
-    slope = np.where(excess > 0.0, np.sign(output), 0.0) / n
+    slope = np.where(excess > 0.0, np.sign(value), 0.0) / n
     return float(np.sum(np.maximum(excess, 0.0)) / n), slope
 
 
@@ -130,7 +136,8 @@ def gradient(
     weight: Array | None = None,
     *,
     delta: float = 1.0,
-    bound: float = 10.0,
+    bound: Array | float = 10.0,
+    level: Array | float = 0.0,
 ) -> Gradient:
     """L_D + δ L_su with targets, δ L_su + δ L_bound without; no complexity term.
 
@@ -144,8 +151,10 @@ def gradient(
         Relaxation of each argument; only that of singular ones counts.
     XT, y, weight : arrays
         Inputs (features × rows), targets (outputs × rows) or None, and weights of the rows.
-    delta, bound : float
-        Penalty strength δ and bound B.
+    delta : float
+        Penalty strength δ.
+    bound, level : float or array (outputs,)
+        Bound B and what is added to the network's output before it is compared with it.
     """
     Y, Z = forward(network, W, alpha, XT)
     output = Z[network.layer_rows[-1]]
@@ -153,7 +162,7 @@ def gradient(
     if y is not None:
         data, seed = data_loss(output, y, weight)
     else:
-        excess, seed = bound_penalty(output, bound)
+        excess, seed = bound_penalty(output, bound, level)
         seed = delta * seed
     outside, pull = domain_penalty(network, Z)
     D = delta * pull

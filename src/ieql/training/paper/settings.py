@@ -35,7 +35,8 @@ class PaperSettings:
     delta: float = 1.0
     """Penalty strength δ."""
     bound: float = 10.0
-    """Bound B of the output, in units of its spread."""
+    """Bound B of the output, in the unit of y. The paper scales tables whose values go beyond it
+    (its two machines); for these it is in units of the output's spread."""
     penalty_points: int = 100
 
     @classmethod

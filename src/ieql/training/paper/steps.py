@@ -56,7 +56,6 @@ class Hyper(NamedTuple):
     epsilon: float
     strength: float
     delta: float
-    bound: float
     gated: bool
     l1: float
     relaxes: bool
@@ -171,8 +170,8 @@ def _is_inside(z: float, low: float, high: float) -> bool:
 
 @loose
 def _gradient(
-    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Row, hyper: Hyper,
-    labelled: bool, G: Row, d_alpha: Row, losses: Row,
+    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Row, bounds: Matrix,
+    hyper: Hyper, labelled: bool, G: Row, d_alpha: Row, losses: Row,
 ) -> None:  # fmt: skip
     """Losses and gradient of one batch, as `ieql.training.paper.objective.gradient`."""
     n_layers = len(layout.layers)
@@ -210,10 +209,11 @@ def _gradient(
                 losses[0] += share[i] * r * r
                 D[k, i] = 2.0 * share[i] * r
             else:
-                excess = abs(Z[k, i]) - hyper.bound
+                value = Z[k, i] + bounds[1, k - first]
+                excess = abs(value) - bounds[0, k - first]
                 if excess > 0.0:
                     losses[2] += excess / m
-                    D[k, i] = np.sign(Z[k, i]) * hyper.delta / m
+                    D[k, i] = np.sign(value) * hyper.delta / m
     pull = np.float32(hyper.delta / m)
     at = len(layout.blocks) - 1
     for k in range(n_layers - 1, -1, -1):
@@ -263,9 +263,9 @@ def _adam(p: Row, g: Row, m: Row, v: Row, step: int, hyper: Hyper, n: int) -> No
 
 @loose
 def _step(
-    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Row, labelled: bool,
-    where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix, buffer: Matrix, step: int,
-    seed: int, losses: Row,
+    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Row, bounds: Matrix,
+    labelled: bool, where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix,
+    buffer: Matrix, step: int, seed: int, losses: Row,
 ) -> None:  # fmt: skip
     """One step of Adam on a batch; rows of w, phi, relax: value and the two moments."""
     n, n_args = w.shape[1], relax.shape[1]
@@ -285,7 +285,7 @@ def _step(
     alpha, d_alpha = np.empty(n_args, np.float32), np.zeros(n_args, np.float32)
     for k in range(n_args):
         alpha[k] = np.log1p(np.exp(relax[0, k]))
-    _gradient(layout, W, alpha, X, target, share, hyper, labelled, G, d_alpha, losses)
+    _gradient(layout, W, alpha, X, target, share, bounds, hyper, labelled, G, d_alpha, losses)
     g = np.empty(n, np.float32)
     if hyper.gated:
         strength = np.float32(hyper.strength if labelled else 0.0)
@@ -312,28 +312,29 @@ def _step(
         _adam(relax[0], d_alpha, relax[1], relax[2], step, hyper, n_args)
 
 
-_HYPER = (*[types.float64] * 7, types.boolean, types.float64, types.boolean)
+_HYPER = (*[types.float64] * 6, types.boolean, types.float64, types.boolean)
 
 
 @entry(
-    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, types.int64, _I1, _I1, _I1, _F1,
+    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, _F2, types.int64, _I1, _I1, _I1, _F1,
     _F2, _F2, _F2, types.int64, types.int64,
 )  # fmt: skip
 def epoch(
     layers: Indices, blocks: Indices, edges: Matrix, n_inputs: int, rate: float, beta1: float,
-    beta2: float, epsilon: float, strength: float, delta: float, bound: float, gated: bool,
-    l1: float, relaxes: bool, XT: Matrix, target: Matrix, weight: Row, domain: Matrix, batch: int,
-    order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
+    beta2: float, epsilon: float, strength: float, delta: float, gated: bool, l1: float,
+    relaxes: bool, XT: Matrix, target: Matrix, weight: Row, bounds: Matrix, domain: Matrix,
+    batch: int, order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
     relax: Matrix, step: int, seed: int,
 ) -> tuple[int, Row]:  # fmt: skip
     """All rows in the given order, in batches, then a penalty epoch at picked points of the domain.
 
-    Changes w, phi and, if `relaxes`, relax. `l1` is the strength of an L1 penalty on the weights
-    that are no biases. Returns the number of steps so far and the losses (data, domain, bound),
-    means over the batches.
+    Changes w, phi and, if `relaxes`, relax. `bounds` has for each output the bound B and what is
+    added to the network's output before it is compared with it. `l1` is the strength of an L1
+    penalty on the weights that are no biases. Returns the number of steps so far and the losses
+    (data, domain, bound), means over the batches.
     """
     layout = Layout(layers, blocks, edges, n_inputs)
-    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, bound, gated, l1, relaxes)
+    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, gated, l1, relaxes)
     n = len(order)
     size = layers[-1, 3] + (layers[-1, 1] - layers[-1, 0]) * layers[-1, 2]
     buffer = np.zeros((2, size), np.float32)
@@ -354,7 +355,8 @@ def epoch(
         share /= np.sum(share)
         step += 1
         _step(
-            layout, hyper, X, y, share, True, where, cost, w, phi, relax, buffer, step, seed, losses
+            layout, hyper, X, y, share, bounds, True, where, cost, w, phi, relax, buffer, step,
+            seed, losses,
         )  # fmt: skip
         total += losses
     if len(picks):
@@ -366,8 +368,8 @@ def epoch(
         none = np.empty((0, 0), np.float32)
         share = np.empty(0, np.float32)
         _step(
-            layout, hyper, X, none, share, False, where, cost, w, phi, relax, buffer, step, seed,
-            losses,
+            layout, hyper, X, none, share, bounds, False, where, cost, w, phi, relax, buffer, step,
+            seed, losses,
         )  # fmt: skip
         total[2] = losses[2] * n_batches
     return step, total / np.float32(n_batches)
