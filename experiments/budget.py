@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ieql.training.paper import PaperSettings
+
 __all__ = ["BUDGETS", "Budget"]
 
 
@@ -32,6 +34,10 @@ class Budget:
         (0.001) and number of regularisation strengths (26).
     gp_rows : int
         Rows of the Gaussian process.
+    paper : PaperSettings
+        Numbers of the paper's own trainer.
+    paper_runs : int
+        Its runs, with the seeds 0, 1, ….
     problems : int or None
         Only the first so many problems, targets or cost ratios of an experiment; None takes all.
     n_jobs : int
@@ -49,6 +55,8 @@ class Budget:
     eqldiv_rate: float
     eqldiv_strengths: int
     gp_rows: int
+    paper: PaperSettings
+    paper_runs: int
     max_trainings: int | None = None
     rows: int | None = None
     problems: int | None = None
@@ -72,6 +80,8 @@ BUDGETS = {
         eqldiv_rate=4e-3,
         eqldiv_strengths=1,
         gp_rows=50,
+        paper=PaperSettings(layers=1, copies=1, first_epochs=1, epochs=2, n_strengths=2),
+        paper_runs=1,
         max_trainings=2,
         rows=200,
         problems=1,
@@ -89,6 +99,8 @@ BUDGETS = {
         eqldiv_rate=4e-3,
         eqldiv_strengths=13,
         gp_rows=1000,
+        paper=PaperSettings(first_epochs=100, epochs=400, n_strengths=8),
+        paper_runs=1,
     ),
     "full": Budget(
         name="full",
@@ -102,6 +114,8 @@ BUDGETS = {
         eqldiv_rate=1e-3,
         eqldiv_strengths=26,
         gp_rows=2000,
+        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16),
+        paper_runs=5,
     ),
 }
 """From the smallest to the largest: what a larger one has done, a smaller one need not do again."""

@@ -11,6 +11,7 @@ What a method found is a mapping for the result file::
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -26,14 +27,14 @@ from threadpoolctl import threadpool_limits
 from experiments.budget import Budget
 from fits import Settings, warm_up
 from ieql import IEQLRegressor
-from ieql.equations.expression import Expression
+from ieql.equations.expression import Expression, Sum
 from ieql.errors import IeqlError
 from ieql.problems import Problem
 from ieql.selection import Candidate, select
 from peers import PEERS, missing
 from suites import Data
 
-__all__ = ["METHODS", "Method", "ieql", "of_budget"]
+__all__ = ["METHODS", "Method", "ieql", "of_budget", "rows_of", "selected_rows"]
 
 Array = NDArray[np.float64]
 Result = dict[str, Any]
@@ -123,6 +124,28 @@ def _selected(
     }
 
 
+def selected_rows(rows: Sequence[Result], errors: Mapping[str, float]) -> dict[str, int]:
+    """What each criterion selects of rows whose equations are not at hand."""
+    blank = Expression((), (), (Sum(0.0),))
+    candidates = [
+        Candidate(
+            blank,
+            # What gplearn prints may have no form in our units: its length stands for its size.
+            r["complexity"] or len(r["equation"] or "") / 8,
+            0,
+            r["rmse_train"],
+            r["rmse_validation"],
+            _nan_if_none(r.get("rmse_extrapolation")),
+        )
+        for r in rows
+    ]
+    return _selected(candidates, errors)
+
+
+def _nan_if_none(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
 def _text(expression: Expression) -> str | None:
     """An equation as text; None if it is too long: shared parts are written again and again."""
     if expression.n_parameters > LONGEST:
@@ -133,7 +156,8 @@ def _text(expression: Expression) -> str | None:
         return None
 
 
-def _front(candidates: Sequence[Candidate], problem: Problem) -> list[Result]:
+def rows_of(candidates: Sequence[Candidate], problem: Problem) -> list[Result]:
+    """Candidates as rows of a result, with their errors on the test rows."""
     X = problem.X_test.to_numpy()
     return [
         _row(
@@ -181,7 +205,7 @@ def ieql(problem: Problem, seed: int, budget: Budget, **changes: Any) -> Result:
     front = model.fronts_[0]
     settings = {k: v for k, v in options.items() if k not in ("domain", "selection", "run_dir")}
     return {
-        "front": _front(front, problem),
+        "front": rows_of(front, problem),
         "selected": _selected(
             front,
             model.fitted_.mean_errors[0],
@@ -297,17 +321,10 @@ def _genetic(
     outside = problem.y_extrapolation
     if outside is not None:
         errors["extrapolation"] = _rmse(np.full(len(outside), mean), outside)
-    blank = Expression.parse("0", problem.feature_names)
-    candidates = [
-        # What gplearn prints may have no form in our units: then its length stands for its size.
-        Candidate(blank, r["n_parameters"] or len(r["equation"]) / 8, 0, r["rmse_train"],
-                  r["rmse_validation"], r.get("rmse_extrapolation", float("nan")))
-        for r in front
-    ]  # fmt: skip
     settings = {**options, "seconds": budget.baseline_seconds, "rows": len(X), **fit.notes}
     return {
         "front": front,
-        "selected": _selected(candidates, errors),
+        "selected": selected_rows(front, errors),
         "settings": settings,
     }
 
@@ -324,7 +341,7 @@ def _eqldiv(problem: Problem, seed: int, budget: Budget) -> Result:
     )
     found = fit_eqldiv(problem, seed, settings, budget.n_jobs)
     return {
-        "front": _front(found.candidates, problem),
+        "front": rows_of(found.candidates, problem),
         "selected": _selected(found.candidates, found.mean_errors),
         "settings": {"epochs": settings.epochs, "batch": settings.batch, "rate": settings.rate,
                      "n_strengths": settings.n_strengths, "layers": settings.layers},
@@ -341,7 +358,6 @@ METHODS: Mapping[str, Method] = {
     "pysr1": Method("GA1 (PySR)", partial(_genetic, "pysr", PYSR1), package="pysr"),
     "pysr2": Method("GA2 (PySR)", partial(_genetic, "pysr", PYSR2), package="pysr"),
     "eqldiv": Method("EQL÷", _eqldiv),
-    "ieql": Method("iEQL", ieql, is_ours=True),
-    "ieql_motor": Method("iEQL motor", partial(ieql, prior="motor"), is_ours=True),
-    "ieql_paper": Method("iEQL, paper's trainer", partial(ieql, trainer="paper")),
+    "ieql": Method("ieql, fast", ieql, is_ours=True),
+    "ieql_motor": Method("ieql, fast, motor", partial(ieql, prior="motor"), is_ours=True),
 }

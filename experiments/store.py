@@ -70,6 +70,12 @@ class Store:
         """The result file."""
         return self.folder / f"{self.name}.json"
 
+    def has(self, key: str, budget: Budget) -> bool:
+        """Whether this or a larger budget has made the part of that key."""
+        known = self.parts.get(key)
+        order = list(BUDGETS)
+        return known is not None and order.index(known["budget"]) >= order.index(budget.name)
+
     def part(
         self, key: str, budget: Budget, make: Callable[..., Mapping[str, Any]], *args: Any
     ) -> Part:
@@ -77,10 +83,8 @@ class Store:
 
         `key` reads ``problem/method/seed``; `make` is called with the further arguments.
         """
-        known = self.parts.get(key)
-        order = list(BUDGETS)
-        if known is not None and order.index(known["budget"]) >= order.index(budget.name):
-            return known
+        if self.has(key, budget):
+            return self.parts[key]
         start = time.perf_counter()
         made = plain(make(*args))
         seconds = round(time.perf_counter() - start, 2)

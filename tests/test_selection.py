@@ -381,12 +381,10 @@ def test_refusals() -> None:
         select([candidate(1, math.nan)], "V_int", literal=True)
 
 
-def test_the_error_a_search_goes_by_counts_what_is_known_outside():
-    expression = Expression.parse("x", ("x",))
-    inside = Candidate(expression, 1.0, 1, rmse_train=0.3, rmse_validation=0.3)
-    outside = Candidate(expression, 1.0, 1, 0.3, 0.3, rmse_extrapolation=0.4)
-    assert inside.error == 0.3
-    assert outside.error == pytest.approx(0.5 / 2**0.5)
+def test_a_front_may_leave_points_outside_aside():
+    better_inside, better_outside = candidate(2, 0.1, 0.9), candidate(2, 0.2, 0.1)
+    assert len(Front([better_inside, better_outside])) == 2
+    assert Front([better_inside, better_outside], outside=False).candidates == (better_inside,)
 
 
 def test_an_equation_that_does_not_predict_its_own_rows_is_not_selected():

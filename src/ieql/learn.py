@@ -34,7 +34,7 @@ from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
 
-__all__ = ["Earlier", "compile_for", "learn", "seed_of"]
+__all__ = ["Earlier", "compile_for", "finish_candidate", "learn", "seed_of"]
 
 Array = NDArray[np.float64]
 KERNELS = ("ieql.equations.kernels",)
@@ -319,7 +319,7 @@ def _finish_all(
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + 0.96 * (options.max_time or float("inf"))
     jobs = [
-        ((k, i, cut), _finish_one, (c, targets[k], options.output_bound, cut, deadline))
+        ((k, i, cut), finish_candidate, (c, targets[k], options.output_bound, cut, deadline))
         for k in which
         for i, c in enumerate(_worth_finishing(state.archives[k]))
         # What the rows do not ask for may be what matters outside of them: then both forms stand.
@@ -434,13 +434,18 @@ def _worth_finishing(archive: Archive) -> list[Candidate]:
     return chosen + sorted(outside, key=lambda c: c.rmse_extrapolation)[:BEST_OUTSIDE]
 
 
-def _finish_one(
+def finish_candidate(
     candidate: Candidate,
     target: Target,
-    bound: float | None,
-    cut: bool,
-    deadline: float,
+    bound: float | None = None,
+    cut: bool = True,
+    deadline: float = math.inf,
 ) -> Candidate | None:
+    """A candidate of the search as an equation in the user's coordinates, with all that is known.
+
+    None if it is not safe there. Bound and `cut` as in `ieql.equations.finish`; after the deadline
+    slow steps are left out.
+    """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1), np.errstate(all="ignore"):

@@ -260,13 +260,6 @@ class Candidate:
         """Whether it goes far beyond anything measured, somewhere in the domain."""
         return self.excess > TOO_FAR
 
-    @property
-    def error(self) -> float:
-        """What a search goes by: the error on the training rows and, where known, outside."""
-        if not math.isfinite(self.rmse_extrapolation):
-            return self.rmse_train
-        return math.hypot(self.rmse_train, self.rmse_extrapolation) / math.sqrt(2.0)
-
 
 def description_length(
     n_rows: float, unexplained: float, n_constants: int, complexity: float
@@ -299,10 +292,13 @@ class Front:
     ----------
     candidates : iterable of Candidate
         Candidates to start with.
+    outside : bool
+        Whether extrapolation errors count.
     """
 
-    def __init__(self, candidates: Iterable[Candidate] = ()) -> None:
+    def __init__(self, candidates: Iterable[Candidate] = (), outside: bool = True) -> None:
         self._members: list[Candidate] = []
+        self._outside = outside
         self.merge(candidates)
 
     @property
@@ -316,12 +312,12 @@ class Front:
         Of equally good candidates the first one stays. A candidate whose train or validation error
         is not finite never enters.
         """
-        new = _objectives(candidate)
+        new = self._objectives(candidate)
         if not math.isfinite(candidate.rmse_train) or not self._accepts(new):
             return False
-        self._members = [old for old in self._members if not _as_good(new, _objectives(old))]
+        self._members = [old for old in self._members if not _as_good(new, self._objectives(old))]
         self._members.append(candidate)
-        self._members.sort(key=_objectives)
+        self._members.sort(key=self._objectives)
         return True
 
     def merge(self, other: Iterable[Candidate]) -> bool:
@@ -333,13 +329,22 @@ class Front:
         self, complexity: float, rmse_validation: float, rmse_extrapolation: float = math.nan
     ) -> bool:
         """Tell whether a candidate with these objectives would enter."""
-        return self._accepts(_completed(complexity, rmse_validation, rmse_extrapolation))
+        return self._accepts(self._completed(complexity, rmse_validation, rmse_extrapolation))
+
+    def _objectives(self, candidate: Candidate) -> Objectives:
+        return self._completed(
+            candidate.complexity, candidate.rmse_validation, candidate.rmse_extrapolation
+        )
+
+    def _completed(self, complexity: float, validation: float, outside: float) -> Objectives:
+        is_known = self._outside and math.isfinite(outside)
+        return complexity, validation, outside if is_known else math.inf
 
     def _accepts(self, new: Objectives) -> bool:
         complexity, rmse_validation, _ = new
         if not (math.isfinite(complexity) and math.isfinite(rmse_validation)):
             return False
-        return not any(_as_good(_objectives(old), new) for old in self._members)
+        return not any(_as_good(self._objectives(old), new) for old in self._members)
 
     def __len__(self) -> int:
         return len(self._members)
@@ -369,14 +374,6 @@ def thinned(
         ):
             kept.append(c)
     return kept
-
-
-def _objectives(candidate: Candidate) -> Objectives:
-    return _completed(candidate.complexity, candidate.rmse_validation, candidate.rmse_extrapolation)
-
-
-def _completed(complexity: float, validation: float, extrapolation: float) -> Objectives:
-    return complexity, validation, extrapolation if math.isfinite(extrapolation) else math.inf
 
 
 def _as_good(a: Objectives, b: Objectives) -> bool:

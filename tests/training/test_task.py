@@ -11,6 +11,7 @@ import pytest
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.prior import Prior
+from ieql.selection import Candidate
 from tasks import NAMES, labelled, make_task
 
 
@@ -34,6 +35,13 @@ def test_the_error_outside_the_data_is_measured_where_it_is_known():
     task = replace(make_task("x*y + 0.5*x"), extrapolation=outside)
     assert task.candidate(parse("x*y + 0.5*x")).rmse_extrapolation < 1e-12
     assert task.candidate(parse("x*y")).rmse_extrapolation > 0.5
+
+
+def test_what_is_known_outside_counts_in_the_search_only_if_it_steers():
+    c = Candidate(parse("x*y"), 1.0, 1, 0.3, 0.3, rmse_extrapolation=0.4)
+    task = make_task("x*y")
+    assert task.error(c) == 0.3
+    assert replace(task, steered=True).error(c) == pytest.approx(0.5 / 2**0.5)
 
 
 def test_what_the_prior_forbids_is_no_candidate():

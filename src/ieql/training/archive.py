@@ -52,13 +52,28 @@ class Archive:
         To start with.
     n_rows : float
         Number of rows of their training errors: what a constant is worth depends on it.
+    steered : bool
+        Whether errors at points outside count in the search (`Task.steered`).
+
+    Attributes
+    ----------
+    front : Front
+        To choose from: what is better outside stands on it, too.
+    inner : Front
+        What the search goes by: the same, but without the points outside unless they steer it.
     """
 
-    def __init__(self, candidates: Iterable[Candidate] = (), n_rows: float = 1000.0) -> None:
+    def __init__(
+        self,
+        candidates: Iterable[Candidate] = (),
+        n_rows: float = 1000.0,
+        steered: bool = False,
+    ) -> None:
         self._cells: dict[Cell, list[Candidate]] = {}
         self._rivals: dict[Any, tuple[float, Candidate]] = {}
         self.n_rows = n_rows
         self.front = Front()
+        self.inner = self.front if steered else Front(outside=False)
         for c in candidates:
             self.add(c)
 
@@ -69,14 +84,16 @@ class Archive:
         front: Iterable[Candidate],
         rivals: Iterable[Candidate] = (),
         n_rows: float = 1000.0,
+        steered: bool = False,
     ) -> Archive:
         """An archive with just these members, in the order in which they were listed."""
-        archive = cls(n_rows=n_rows)
+        archive = cls(n_rows=n_rows, steered=steered)
         for c in rivals:
             archive._keep_rival(c)
         for c in members:
             archive._cells.setdefault(cell(c.expression, c.complexity), []).append(c)
         archive.front.merge(front)
+        archive.inner.merge(archive.front)
         return archive
 
     def to_form(self) -> dict[str, Any]:
@@ -91,6 +108,7 @@ class Archive:
             "front": [place[id(c)] if id(c) in place else c.to_form() for c in self.front],
             "rivals": [place[id(c)] if id(c) in place else c.to_form() for c in self.rivals],
             "n_rows": self.n_rows,
+            "steered": self.inner is self.front,
         }
 
     @classmethod
@@ -106,7 +124,8 @@ class Archive:
 
         rivals = listed(form.get("rivals", ()))
         n_rows = float(form.get("n_rows", 1000.0))
-        return cls.restored(members, listed(form["front"]), rivals, n_rows)
+        steered = bool(form.get("steered", False))
+        return cls.restored(members, listed(form["front"]), rivals, n_rows, steered)
 
     def __iter__(self) -> Iterator[Candidate]:
         for members in self._cells.values():
@@ -117,7 +136,7 @@ class Archive:
 
     def would_accept(self, expression: Expression, complexity: float, rmse_train: float) -> bool:
         """Whether a candidate with this training error would be kept."""
-        if rmse_train > FAR * _bound(self.front, complexity):
+        if rmse_train > FAR * _bound(self.inner, complexity):
             return False
         members = self._cells.get(cell(expression, complexity), [])
         skeleton = expression.skeleton
@@ -132,6 +151,7 @@ class Archive:
         if not math.isfinite(candidate.rmse_validation + candidate.rmse_train):
             return False
         on_front = self.front.add(candidate)
+        self.inner.add(candidate)
         self._keep_rival(candidate)
         members = self._cells.setdefault(cell(candidate.expression, candidate.complexity), [])
         if any(_alike(candidate, c) for c in members):
@@ -181,7 +201,7 @@ class Archive:
         With as many constants as rows anything is exact.
         """
         return any(
-            c.rmse_train < EXACT and c.n_constants + SPARE_ROWS <= self.n_rows for c in self.front
+            c.rmse_train < EXACT and c.n_constants + SPARE_ROWS <= self.n_rows for c in self.inner
         )
 
     def input_chances(self, n_inputs: int, price: float = 0.03) -> NDArray[np.float64]:
@@ -190,7 +210,7 @@ class Archive:
         With few inputs it hardly matters; with many most are irrelevant, and this finds them out.
         """
         used = np.zeros(n_inputs)
-        for c in knees(self.front, price):
+        for c in knees(self.inner, price):
             share = 1.0 / max(len(c.expression.inputs_used), 1)
             for i, name in enumerate(c.expression.names):
                 used[i] += share if name in c.expression.inputs_used else 0.0
@@ -201,7 +221,7 @@ class Archive:
         """What is handed to other islands: the front and the most accurate members."""
         chosen = sorted(self, key=lambda c: (c.rmse_train, c.complexity))[:MAX_SIZE]
         known = {id(c) for c in chosen}
-        others = {id(c): c for c in (*self.front, *self.rivals) if id(c) not in known}
+        others = {id(c): c for c in (*self.inner, *self.rivals) if id(c) not in known}
         return (*others.values(), *chosen)
 
 

@@ -83,9 +83,15 @@ def trainer_of(given: Any) -> Trainer:
 def _fast(settings: Mapping[str, Any] | None) -> Trainer:
     from ieql.training.fast.search import FastTrainer
 
-    if settings is not None:
-        raise IeqlError("The trainer 'fast' takes no settings; give its name alone.")
-    return FastTrainer()
+    given = dict(settings or {})
+    steered = given.pop("steered", False)
+    if given:
+        raise IeqlError(
+            f"The trainer 'fast' has no setting {shown(next(iter(given)))}; it has 'steered' alone."
+        )
+    if not isinstance(steered, bool):
+        raise IeqlError(f"steered must be True or False, not {shown(steered)}.")
+    return FastTrainer(steered=steered)
 
 
 def _paper(settings: Mapping[str, Any] | None) -> Trainer:

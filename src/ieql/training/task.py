@@ -58,6 +58,9 @@ class Task:
         What the inputs were divided by: where that is known, inputs in the same unit are.
     unit : float
         What the target was divided by.
+    steered : bool
+        Whether labelled points outside steer the search, too; else they only choose in the end, as
+        in the paper.
     """
 
     names: tuple[str, ...]
@@ -74,6 +77,7 @@ class Task:
     bounds: tuple[float, float] | None = None
     scale: Array | None = None
     unit: float = 1.0
+    steered: bool = False
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -107,6 +111,12 @@ class Task:
         """
         n = max(self.train.n_rows, 2.0)
         return max(0.03, (math.log(n) + 2.0 * math.log(CHOICES)) / (2.0 * n))
+
+    def error(self, candidate: Candidate) -> float:
+        """What a search goes by: the error on the training rows and, if steered, outside."""
+        if not self.steered or not math.isfinite(candidate.rmse_extrapolation):
+            return candidate.rmse_train
+        return math.hypot(candidate.rmse_train, candidate.rmse_extrapolation) / math.sqrt(2.0)
 
     def size(self, expression: Expression) -> float:
         """What the search takes for the size of an equation: its complexity and its offsets.

@@ -111,7 +111,7 @@ class State:
         return cls(
             tasks=tasks,
             archives=[
-                Archive([mean] if mean is not None else [], task.train.n_rows)
+                Archive([mean] if mean is not None else [], task.train.n_rows, task.steered)
                 for mean, task in zip(means, tasks, strict=True)
             ],
             largest=[0.0] * len(tasks),

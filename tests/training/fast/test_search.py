@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import Counter
+from dataclasses import replace
 
 import joblib
 import pytest
 
+from ieql.errors import IeqlError
 from ieql.selection import Front
 from ieql.training.fast.complete import Coverage
 from ieql.training.fast.search import FastTrainer, _measure
 from ieql.training.fast.structures import RESOLUTION
+from ieql.training.registry import trainer_of
 from ieql.training.trainers import Budget, State, train
-from tasks import make_task
+from tasks import labelled, make_task
 
 FORMULA = "x*y + 0.5*cos(3*x)"
 
@@ -45,6 +49,41 @@ def test_the_same_seed_gives_the_same_front_whatever_the_number_of_processes():
     assert one.largest == two.largest
     errors = [[c.rmse_validation for c in r.fronts[0]] for r in (one, two)]
     assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("formula", [FORMULA, "exp(-x) + 1/(y + 2)"])
+def test_points_outside_choose_but_do_not_steer(formula):
+    """The paper's 40 labelled points outside are for the selection; the search is as without."""
+    blind = make_task(formula, noise=0.05)
+    outside = labelled(formula, 40, 1.0, 2.0, 0.05, seed=3)
+    seeing = replace(blind, extrapolation=outside)
+    alone, chosen = run(8, tasks=[blind]), run(8, tasks=[seeing])
+    searched = [[c.expression for c in r.archives[0].inner] for r in (alone, chosen)]
+    assert searched[0] == searched[1]
+    assert alone.progress == chosen.progress
+    front = chosen.fronts[0]
+    assert all(math.isfinite(c.rmse_extrapolation) for c in front)
+    assert {c.expression for c in alone.fronts[0]} <= {c.expression for c in front}
+
+
+def test_points_outside_steer_if_asked_to():
+    task = make_task(FORMULA, noise=0.05)
+    task = replace(task, extrapolation=labelled(FORMULA, 40, 1.0, 2.0, 0.05, seed=3))
+    steering = trainer_of({"name": "fast", "steered": True})
+    state = train(steering, [task], Budget(max_trainings=4))
+    assert state.archives[0].inner is state.archives[0].front
+    again = steering.read(json.loads(json.dumps(state.to_form())), [task])
+    assert again.tasks[0].steered
+    assert again.archives[0].inner is again.archives[0].front
+    assert trainer_of(steering.settings).steered
+    assert not FastTrainer().first([task]).tasks[0].steered
+
+
+def test_other_settings_of_the_fast_trainer_are_refused():
+    with pytest.raises(IeqlError, match="'fast' has no setting 'epochs'; it has 'steered' alone"):
+        trainer_of({"name": "fast", "epochs": 3})
+    with pytest.raises(IeqlError, match="steered must be True or False, not 'yes'"):
+        trainer_of({"name": "fast", "steered": "yes"})
 
 
 def test_another_seed_gives_another_front():

@@ -118,12 +118,9 @@ def _price(task: Task, archive: Archive, rng: np.random.Generator, settings: Gro
     are taken. At a low price the search goes on where it is most accurate.
     """
     low = settings.price * task.price
-    first = max((c.error for c in archive.front), default=1.0)
-    rates = [
-        np.log(first / (c.error + 1e-12)) / task.size(c.expression)
-        for c in archive.front
-        if c.error < first
-    ]
+    errors = [(task.error(c), task.size(c.expression)) for c in archive.inner]
+    first = max((error for error, _ in errors), default=1.0)
+    rates = [np.log(first / (error + 1e-12)) / size for error, size in errors if error < first]
     high = max([*rates, FIRST_PRICE, low])
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
@@ -131,7 +128,9 @@ def _price(task: Task, archive: Archive, rng: np.random.Generator, settings: Gro
 def parent(task: Task, archive: Archive, rng: np.random.Generator, price: float) -> Candidate:
     """Draw a parent: more often the lower log(error) + price · size."""
     members = list(archive)
-    score = np.array([np.log(c.error + 1e-12) + price * task.size(c.expression) for c in members])
+    score = np.array(
+        [np.log(task.error(c) + 1e-12) + price * task.size(c.expression) for c in members]
+    )
     chance = np.exp(score.min() - score)
     return members[int(rng.choice(len(members), p=chance / chance.sum()))]
 

@@ -101,7 +101,7 @@ def run_island(
     """Run trainings one after the other from an archive, until the deadline at most."""
     from threadpoolctl import threadpool_limits
 
-    archive = Archive(known, task.train.n_rows)
+    archive = Archive(known, task.train.n_rows, task.steered)
     finds = Finds([])
     # One BLAS thread per process: the processes are what runs in parallel. A trial that overflows
     # is sorted out by its error, without a word.
@@ -221,7 +221,7 @@ def _judged(
 def _dense_part(
     task: Task, archive: Archive, rng: np.random.Generator, settings: FastSettings
 ) -> Expression | None:
-    starts = [c.expression for c in knees(archive.front, task.price) if c.expression.nodes]
+    starts = [c.expression for c in knees(archive.inner, task.price) if c.expression.nodes]
     if starts and rng.random() < settings.regrow:
         # The most accurate ones are tried most often.
         k = int(len(starts) * (1.0 - rng.random() ** 2))

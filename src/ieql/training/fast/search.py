@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,16 +67,29 @@ class FastTrainer(Trainer):
     ----------
     numbers : FastSettings, optional
         Numbers of the trainings; nothing in them is set per problem.
+    steered : bool
+        Whether labelled points outside the data steer the search as well. In the paper, and by
+        default, they only choose among the equations that were found.
     """
 
     name = "fast"
     kernels = ("ieql.training.fast.law_kernel", "ieql.training.fast.structure_kernel")
 
-    def __init__(self, numbers: FastSettings | None = None) -> None:
+    def __init__(self, numbers: FastSettings | None = None, steered: bool = False) -> None:
         self.numbers = numbers or FastSettings()
+        self.steered = steered
+
+    @property
+    def settings(self) -> Any:
+        """The name, or with it what is not as usual."""
+        return {"name": self.name, "steered": True} if self.steered else self.name
+
+    def _own(self, tasks: Sequence[Task]) -> list[Task]:
+        return [replace(task, steered=self.steered) for task in tasks]
 
     def first(self, tasks: Sequence[Task]) -> FastState:
         """The mean predictors, and nothing done yet."""
+        tasks = self._own(tasks)
         state: FastState = FastState.start(tasks)
         state.progress = [Progress() for _ in tasks]
         state.coverage = [Coverage(task.inputs) for task in tasks]
@@ -149,6 +163,7 @@ class FastTrainer(Trainer):
         noise as it did before, so that alone does not end it again. One that was killed continues
         as if it had not been.
         """
+        tasks = self._own(tasks)
         state: FastState = FastState.read(form, tasks)
         state.number = int(form["number"])
         state.progress = [Progress.read(target["progress"]) for target in form["targets"]]
@@ -204,16 +219,16 @@ def _measure(state: FastState, k: int, budget: Budget) -> None:
     progress, task, archive = state.progress[k], state.tasks[k], state.archives[k]
 
     def score(c: Candidate) -> float:
-        return math.log(c.error + 1e-300) + task.price * c.complexity
+        return math.log(task.error(c) + 1e-300) + task.price * c.complexity
 
-    best = min(archive.front, key=score, default=None)
+    best = min(archive.inner, key=score, default=None)
     if best is None:
         return
     progress.exact = archive.is_exact
     rivals = archive.rivals
     length = archive.length(rivals[0]) if rivals else math.inf
     # Of few rows ever more constants explain ever more; only a shorter description is progress.
-    is_scored = task.extrapolation is not None or task.train.n_rows >= ROWS_FOR_SCORES
+    is_scored = task.steered or task.train.n_rows >= ROWS_FOR_SCORES
     is_better = is_scored and score(best) < progress.score - 0.01
     shorter = max(SHORTER, SHORTER_PER_ROW * task.train.n_rows)
     if is_better or length < progress.length - shorter:
@@ -221,7 +236,7 @@ def _measure(state: FastState, k: int, budget: Budget) -> None:
         progress.length = min(progress.length, length)
         progress.since = progress.n_trainings
         progress.at_noise = False
-    elif not progress.at_noise and not _is_worse_outside(best):
+    elif not progress.at_noise and not (task.steered and _is_worse_outside(best)):
         # Only what has stood for a round is worth the test.
         rng = np.random.default_rng((budget.seed, k, state.number))
         with np.errstate(all="ignore"):
@@ -286,7 +301,7 @@ def _run_round(
             state.progress[target].done.update(found.done)
             state.largest[target] = max(state.largest[target], found.largest)
         for (target, _), found in sorted(finds.items()):
-            front = {id(c) for c in state.archives[target].front}
+            front = {id(c) for c in state.archives[target].inner}
             for candidate, kind in zip(found.candidates, found.kinds, strict=True):
                 state.progress[target].hits[kind] += id(candidate) in front
 

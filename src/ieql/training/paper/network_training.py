@@ -303,7 +303,8 @@ class NetworkTraining:
         scaled = (XT - task.centre[:, None]) / task.half[:, None]
         with np.errstate(all="ignore"):
             Z = objective.forward(self.network, W, alpha, scaled)[1]
-        return Z[self.network.layer_rows[-1]] + task.mean
+        values: NDArray[np.float64] = (Z[self.network.layer_rows[-1]] + task.mean).astype(float)
+        return values
 
 
 def _adam(p: Array32, g: NDArray[Any], step: int, settings: PaperSettings) -> None:
