@@ -248,6 +248,27 @@ def test_a_penalty_epoch_pulls_the_output_back_into_its_bound():
     assert errors[1] < errors[0]
 
 
+def test_a_point_that_overflows_does_not_ruin_the_network():
+    """S0 was lost at a weak strength: at one point of the wide domain an exponential of a square
+    was infinite, and every weight became NaN."""
+    t = trainer("x + y", prior=Prior.of({"units": ["square", "exp"]}), reach=30.0)
+    model = t.start(0)
+    model.w[0] = 1.0  # exp((30 + 30 + 1)²) is beyond single precision, exp(9) is not
+    domain = t._domain()
+    with np.errstate(all="ignore"):
+        far = t.outputs(model, t.task.domain)
+    assert 0 < np.sum(far > np.finfo(np.float32).max) < domain.shape[1]
+    one, two = model.copy(), model.copy()
+    t._compiled_epoch()(one, None, 0)
+    with np.errstate(all="ignore"):
+        t._numpy_epoch(two, None, 0)
+    for trained in (one, two):
+        assert trained.is_finite
+        assert np.all(np.isfinite(trained.losses))
+    np.testing.assert_allclose(one.w[0], two.w[0], atol=1e-4)
+    assert not np.array_equal(one.w[0], model.w[0])  # the other points still count
+
+
 def test_a_training_is_fixed_by_its_seed():
     def weights(seed):
         t = trainer(noise=0.05)

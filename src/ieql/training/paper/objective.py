@@ -9,6 +9,7 @@ a zero slope; the domain penalty alone pulls it back.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -157,15 +158,21 @@ def gradient(
         Bound B and what is added to the network's output before it is compared with it.
     """
     Y, Z = forward(network, W, alpha, XT)
+    # A point at which a value overflows has no part in the step: it would make every weight NaN.
+    lost = ~(np.all(np.isfinite(Y), axis=0) & np.all(np.isfinite(Z), axis=0))
+    Y[:, lost], Z[:, lost] = 0.0, 0.0
     output = Z[network.layer_rows[-1]]
     data = excess = 0.0
     if y is not None:
-        data, seed = data_loss(output, y, weight)
+        data, seed = data_loss(output, np.where(lost, 0.0, y), weight)
+        data = math.nan if lost.all() else data
     else:
         excess, seed = bound_penalty(output, bound, level)
         seed = delta * seed
+    seed[:, lost] = 0.0
     outside, pull = domain_penalty(network, Z)
     D = delta * pull
+    D[:, lost] = 0.0
     D[network.layer_rows[-1]] = seed
     G = np.zeros_like(W)
     d_alpha = np.zeros_like(alpha)

@@ -181,7 +181,7 @@ def _gradient(
     Z = np.empty((n_args, m), np.float32)
     D = np.zeros((n_args, m), np.float32)
     S = np.zeros((n_sources, m), np.float32)
-    slope = np.empty((n_args, m), np.float32)
+    slope = np.zeros((n_args, m), np.float32)
     work = np.empty((2, m), np.float32)
     Y[0] = 1.0
     Y[1 : 1 + layout.n_inputs] = X
@@ -202,8 +202,13 @@ def _gradient(
             at += 1
     first, last, count, place = layout.layers[n_layers - 1]
     losses[:] = 0.0
+    overflows = _without_overflows(Y, Z, slope)
+    if overflows == m:
+        losses[0] = np.nan
     for k in range(first, last):
         for i in range(m):
+            if Y[0, i] == 0.0:
+                continue
             if labelled:
                 r = Z[k, i] - target[k - first, i]
                 losses[0] += share[i] * r * r
@@ -232,12 +237,12 @@ def _gradient(
                     if low > -np.inf:
                         d_alpha[row] += total
                         for i in range(m):
-                            if not Z[row, i] > low:
+                            if not Z[row, i] > low and Y[0, i] == 1.0:
                                 losses[1] -= (Z[row, i] - low) / m
                                 D[row, i] -= pull
                     if high < np.inf:
                         for i in range(m):
-                            if not Z[row, i] < high:
+                            if not Z[row, i] < high and Y[0, i] == 1.0:
                                 losses[1] += (Z[row, i] - high) / m
                                 D[row, i] += pull
             at -= 1
@@ -245,6 +250,31 @@ def _gradient(
         G[place : place + rows * count] = np.dot(D[first:last], Y[:count].T).ravel()
         if k > 0:
             S[:count] += np.dot(piece.T, D[first:last])
+
+
+@loose
+def _without_overflows(Y: Matrix, Z: Matrix, slope: Matrix) -> int:
+    """Take the points out of a step at which a value overflows; the number of them.
+
+    Far outside the data an exponential of a square reaches infinity now and then, and one such
+    point would make every weight NaN. Its column becomes zero, the constant one included.
+    """
+    m = Y.shape[1]
+    total = np.zeros(m, np.float32)  # stays zero where all is finite
+    for k in range(len(Y)):
+        for i in range(m):
+            total[i] += _ZERO * Y[k, i]
+    for k in range(len(Z)):
+        for i in range(m):
+            total[i] += _ZERO * Z[k, i] + _ZERO * slope[k, i]
+    n_points = 0
+    for i in range(m):
+        if total[i] != _ZERO:
+            n_points += 1
+            Y[:, i] = 0.0
+            Z[:, i] = 0.0
+            slope[:, i] = 0.0
+    return n_points
 
 
 @loose
