@@ -152,7 +152,7 @@ def _polished(
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
         e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
-        e = straightened(e, train.head(HASTY_ROWS), domain, prior, is_fitted=False)
+        e = straightened(e, train.head(HASTY_ROWS), domain, prior, is_late=True)
         few = train.standing_for_all(HASTY_ROWS)
         return _with_plain_constants(e, few, few, probe, prior)
     part = train.head(TRIM_ROWS)

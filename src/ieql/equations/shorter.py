@@ -48,6 +48,8 @@ DEARER, DIFFERENCE = 2.0, 10.0
 nats of the rows' description."""
 CURVED = 2.0
 """The same for a plain curve in the place of a bent one."""
+LATE_STEPS = 5
+"""Steps of a fit when the time is up."""
 MOST_DIFFERENCES = 4
 """Differences of one equation, or curves in it, that are replaced."""
 UNSURE = 5.0
@@ -119,17 +121,17 @@ def unbent(expression: Expression, sample: Sample, domain: Array, prior: Prior) 
 
 
 def straightened(
-    expression: Expression, sample: Sample, domain: Array, prior: Prior, is_fitted: bool = True
+    expression: Expression, sample: Sample, domain: Array, prior: Prior, is_late: bool = False
 ) -> Expression:
     """Replace units of which the rows see no bend by plainer curves (`ieql.equations.bends`).
 
-    If they are not to be fitted, they are taken as they are: a little quicker.
+    When it is late, they are fitted by a few steps, and nothing is trimmed.
     """
     X = np.ascontiguousarray(sample.XT[:, :PROBED].T)
     for _ in range(MOST_DIFFERENCES):
         error, _, _ = curvature(expression, sample)
         trials = unseen_bends(expression, X, math.sqrt(max(error, 0.0)))
-        plain = _first_as_good(expression, trials, sample, domain, prior, is_fitted)
+        plain = _first_as_good(expression, trials, sample, domain, prior, is_late)
         if plain is None:
             break
         expression = plain
@@ -142,15 +144,16 @@ def _first_as_good(
     sample: Sample,
     domain: Array,
     prior: Prior,
-    is_fitted: bool = True,
+    is_late: bool = False,
 ) -> Expression | None:
     """The first of several plainer equations that describes the rows as well; None if none does."""
     length_of = _lengths(sample)
     error, _, free = curvature(expression, sample)
     limit = length_of(error, len(free))
     for trial in trials:
-        curve = gauge(trial)
-        if is_fitted:
+        if is_late:
+            curve = gauge(refit(trial, sample, domain, max_steps=LATE_STEPS))
+        else:
             curve = trim(gauge(refit(trial, sample, domain)), sample, domain, prior)
         error_after, _, left = curvature(curve, sample)
         if (

@@ -50,9 +50,10 @@ class Model:
 
     @property
     def is_finite(self) -> bool:
-        """Whether no parameter has diverged."""
+        """Whether no parameter has diverged, nor all values of the last epoch."""
         arrays = (self.w, self.log_alpha, self.relax)
-        return all(bool(np.all(np.isfinite(a))) for a in arrays)
+        is_lost = self.step > 0 and np.isnan(self.losses[0])
+        return not is_lost and all(bool(np.all(np.isfinite(a))) for a in arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,7 @@ class NetworkTraining:
                 return False
             run(model, strength, seed * 1_000_003 + model.epoch, l1)
             model.epoch += 1
-            if not np.isfinite(model.losses[0]) or not model.is_finite:
+            if not model.is_finite:
                 return False
         return True
 
@@ -241,6 +242,8 @@ class NetworkTraining:
         )
         G = result.W[self.where]
         model.step += 1
+        if not (np.all(np.isfinite(G)) and np.all(np.isfinite(result.alpha))):
+            return result.data, result.domain, result.bound
         if strength is not None:
             counted = strength if y is not None else 0.0
             d_phi = G * w * slope + counted * objective.complexity(phi, self.cost)[1]

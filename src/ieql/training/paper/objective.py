@@ -159,7 +159,8 @@ def gradient(
     """
     Y, Z = forward(network, W, alpha, XT)
     # A point at which a value overflows has no part in the step: it would make every weight NaN.
-    lost = ~(np.all(np.isfinite(Y), axis=0) & np.all(np.isfinite(Z), axis=0))
+    with np.errstate(all="ignore"):
+        lost = ~np.all(np.isfinite(Y * Y), axis=0)
     Y[:, lost], Z[:, lost] = 0.0, 0.0
     output = Z[network.layer_rows[-1]]
     data = excess = 0.0

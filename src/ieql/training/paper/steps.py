@@ -254,19 +254,17 @@ def _gradient(
 
 @loose
 def _without_overflows(Y: Matrix, Z: Matrix, slope: Matrix) -> int:
-    """Take the points out of a step at which a value overflows; the number of them.
+    """Take the points out of a step at which the square of a value overflows; the number of them.
 
     Far outside the data an exponential of a square reaches infinity now and then, and one such
-    point would make every weight NaN. Its column becomes zero, the constant one included.
+    point would make every weight NaN. Its column becomes zero, the constant one included. Where
+    all units are finite, so are the sums of them that are the outputs.
     """
     m = Y.shape[1]
-    total = np.zeros(m, np.float32)  # stays zero where all is finite
+    total = np.zeros(m, np.float32)  # stays zero where all squares are finite
     for k in range(len(Y)):
         for i in range(m):
-            total[i] += _ZERO * Y[k, i]
-    for k in range(len(Z)):
-        for i in range(m):
-            total[i] += _ZERO * Z[k, i] + _ZERO * slope[k, i]
+            total[i] += _ZERO * (Y[k, i] * Y[k, i])
     n_points = 0
     for i in range(m):
         if total[i] != _ZERO:
@@ -275,6 +273,14 @@ def _without_overflows(Y: Matrix, Z: Matrix, slope: Matrix) -> int:
             Z[:, i] = 0.0
             slope[:, i] = 0.0
     return n_points
+
+
+@loose
+def _is_finite(values: Row) -> bool:
+    total = np.float32(0.0)
+    for j in range(len(values)):
+        total += _ZERO * values[j]
+    return bool(total == _ZERO)
 
 
 @loose
@@ -316,6 +322,8 @@ def _step(
     for k in range(n_args):
         alpha[k] = np.log1p(np.exp(relax[0, k]))
     _gradient(layout, W, alpha, X, target, share, bounds, hyper, labelled, G, d_alpha, losses)
+    if not _is_finite(G) or not _is_finite(d_alpha):
+        return  # slopes may overflow although all values are finite
     g = np.empty(n, np.float32)
     if hyper.gated:
         strength = np.float32(hyper.strength if labelled else 0.0)
