@@ -99,7 +99,7 @@ BUDGETS = {
         eqldiv_rate=4e-3,
         eqldiv_strengths=13,
         gp_rows=1000,
-        paper=PaperSettings(first_epochs=100, epochs=400, n_strengths=8),
+        paper=PaperSettings(first_epochs=100, epochs=400, n_strengths=8, exponents=(-4.0, -1.0)),
         paper_runs=1,
     ),
     "full": Budget(
@@ -114,7 +114,7 @@ BUDGETS = {
         eqldiv_rate=1e-3,
         eqldiv_strengths=26,
         gp_rows=2000,
-        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16),
+        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16, exponents=(-4.0, -1.0)),
         paper_runs=5,
     ),
 }

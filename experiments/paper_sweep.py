@@ -124,7 +124,7 @@ def _first_phase(target: Target, settings: PaperSettings, seed: int) -> Model:
     training = NetworkTraining(target.task, settings)
     model = training.start(seed)
     with one_thread(), np.errstate(all="ignore"):
-        training.train(model, settings.first_epochs, None, seed, FOREVER)
+        training.train(model, settings.first_epochs, settings.first_strength, seed, FOREVER)
     return model
 
 

@@ -38,6 +38,10 @@ class PaperSettings:
     """Bound B of the output, in the unit of y. The paper scales tables whose values go beyond it
     (its two machines); for these it is in units of the output's spread."""
     penalty_points: int = 100
+    open_gates: bool = False
+    """Whether all gates stay open in the first phase. The paper says "without regularization"; here
+    the gates are drawn from the start and only λ is zero. Trained with open gates, a network falls
+    apart at the first step of the second phase, which halves every weight."""
 
     @classmethod
     def published(cls) -> PaperSettings:
@@ -79,6 +83,11 @@ class PaperSettings:
         """The regularisation strengths λ of the sweep, from weak to strong."""
         return tuple((10.0 ** np.linspace(*self.exponents, self.n_strengths)).tolist())
 
+    @property
+    def first_strength(self) -> float | None:
+        """The strength of the first phase: none, with gates or without."""
+        return None if self.open_gates else 0.0
+
     def checked(self) -> PaperSettings:
         """These settings, or a sentence that says which of them makes no sense."""
         least = {
@@ -95,6 +104,8 @@ class PaperSettings:
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
                 raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
+        if not isinstance(self.open_gates, bool):
+            raise IeqlError(f"open_gates must be True or False, not {self.open_gates!r}.")
         low_high: Any = self.exponents
         if (
             not isinstance(low_high, tuple)

@@ -211,7 +211,7 @@ def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float
             trainer.train(trial, 1, settings.strengths[0], seed, float("inf"))
             return _Start(model, time.monotonic() - began)
         began = time.monotonic()
-        trainer.train(model, settings.first_epochs, None, seed, deadline)
+        trainer.train(model, settings.first_epochs, settings.first_strength, seed, deadline)
         seconds = (time.monotonic() - began) / max(model.epoch, 1)
     return _Start(model if model.is_finite else None, seconds)
 
