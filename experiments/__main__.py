@@ -23,6 +23,7 @@ __all__ = ["EXPERIMENTS", "main"]
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "complex_equations",
+    "paper_sweeps",
     "ambiguity",
     "electric_machine",
     "engine_torque",

@@ -17,8 +17,9 @@ class Budget:
     Attributes
     ----------
     name : str
-        ``quick`` (all in 90 minutes on two cores), ``full`` (five runs of everything) or ``tiny``
-        (for the tests).
+        ``quick`` (all in 90 minutes on two cores), ``full`` (five runs of everything: a day),
+        ``published`` (the paper's numbers in every setting: for a sweep of the paper's trainer
+        hours) or ``tiny`` (for the tests).
     runs, baseline_runs : int
         Runs of our own methods and of the others, with the seeds 0, 1, ….
     seconds, baseline_seconds : float
@@ -38,6 +39,8 @@ class Budget:
         Numbers of the paper's own trainer.
     paper_runs : int
         Its runs, with the seeds 0, 1, ….
+    genetic_rows : int or None
+        Rows for genetic programming, 1000 as in the paper; None takes all.
     problems : int or None
         Only the first so many problems, targets or cost ratios of an experiment; None takes all.
     n_jobs : int
@@ -59,6 +62,7 @@ class Budget:
     paper_runs: int
     max_trainings: int | None = None
     rows: int | None = None
+    genetic_rows: int | None = 1000
     problems: int | None = None
     n_jobs: int = 2
 
@@ -108,14 +112,31 @@ BUDGETS = {
         baseline_runs=5,
         seconds=60.0,
         baseline_seconds=60.0,
-        mlp_epochs=1500,
+        mlp_epochs=5000,
         eqldiv_epochs=1000,
         eqldiv_batch=20,
         eqldiv_rate=1e-3,
         eqldiv_strengths=26,
         gp_rows=2000,
+        genetic_rows=None,
         paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16, exponents=(-4.0, -1.0)),
         paper_runs=5,
+    ),
+    "published": Budget(
+        name="published",
+        runs=5,
+        baseline_runs=5,
+        seconds=60.0,
+        baseline_seconds=60.0,
+        mlp_epochs=5000,
+        eqldiv_epochs=10_000,
+        eqldiv_batch=20,
+        eqldiv_rate=1e-3,
+        eqldiv_strengths=26,
+        gp_rows=2000,
+        genetic_rows=None,
+        paper=PaperSettings.published(),
+        paper_runs=1,
     ),
 }
 """From the smallest to the largest: what a larger one has done, a smaller one need not do again."""

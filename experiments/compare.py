@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from experiments.budget import Budget
@@ -13,7 +13,7 @@ from ieql import load_problem
 from ieql.problems import Problem
 from tables import median
 
-__all__ = ["chosen", "compare", "spread", "table_rows"]
+__all__ = ["chosen", "compare", "spread", "table_row", "table_rows"]
 
 
 def compare(
@@ -45,6 +45,8 @@ def compare(
 def _run(
     method: Method, draw: Callable[[str, int], Problem], problem: str, seed: int, budget: Budget
 ) -> dict[str, Any]:
+    if method.run is None:
+        raise ValueError(f"{method.label} is made by a sweep.")
     return method.run(of_budget(draw(problem, seed), budget), seed, budget)
 
 
@@ -69,21 +71,25 @@ def table_rows(
     for problem in problems:
         for name in methods:
             parts = store.group(f"{problem}/{name}")
-            if not parts:
-                continue
-            picked = [chosen(p, criterion) for p in parts]
-            error = spread(r["rmse_test"] for r in picked)
-            size = spread(r["n_parameters"] for r in picked)
-            rows.append(
-                {
-                    "problem": problem,
-                    "method": name,
-                    "criterion": criterion,
-                    "runs": len(parts),
-                    **{f"rmse_{k}": v for k, v in error.items()},
-                    **{f"parameters_{k}": v for k, v in size.items()},
-                    "seconds": median(p["seconds"] for p in parts),
-                    "budget": "/".join(sorted({p["budget"] for p in parts})),
-                }
-            )
+            if parts:
+                rows.append(table_row(parts, problem, name, criterion))
     return rows
+
+
+def table_row(
+    parts: Sequence[Mapping[str, Any]], problem: str, method: str, criterion: str
+) -> dict[str, Any]:
+    """The runs of one method on one problem."""
+    picked = [chosen(p, criterion) for p in parts]
+    error = spread(r["rmse_test"] for r in picked)
+    size = spread(r["n_parameters"] for r in picked)
+    return {
+        "problem": problem,
+        "method": method,
+        "criterion": criterion,
+        "runs": len(parts),
+        **{f"rmse_{k}": v for k, v in error.items()},
+        **{f"parameters_{k}": v for k, v in size.items()},
+        "seconds": median(p["seconds"] for p in parts),
+        "budget": "/".join(sorted({p["budget"] for p in parts})),
+    }

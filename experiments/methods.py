@@ -39,8 +39,6 @@ __all__ = ["METHODS", "Method", "ieql", "of_budget", "rows_of", "selected_rows"]
 Array = NDArray[np.float64]
 Result = dict[str, Any]
 CRITERIA = ("V_int", "V_int-S", "V_int&ex")
-GENETIC_ROWS = 1000
-"""Rows for genetic programming, as in the paper."""
 LONGEST = 150
 """Equations with more parameters are not written out."""
 SYMBOLS = "add,sub,mul,div,cos,exp,log,constant,variable"
@@ -63,8 +61,9 @@ class Method:
     ----------
     label : str
         Its name in tables.
-    run : callable
-        Takes problem, seed and budget.
+    run : callable or None
+        Takes problem, seed and budget; None for what a sweep of networks is reported as
+        (`experiments.paper_sweep`).
     is_ours : bool
         Whether it has the runs of our own methods or those of the baselines.
     package : str or None
@@ -72,7 +71,7 @@ class Method:
     """
 
     label: str
-    run: Callable[[Problem, int, Budget], Result]
+    run: Callable[[Problem, int, Budget], Result] | None
     is_ours: bool = False
     package: str | None = None
 
@@ -298,7 +297,8 @@ def _genetic(
             "X_extrapolation": problem.X_extrapolation,
             "y_extrapolation": problem.y_extrapolation,
         }
-    problem = _fewer(problem, GENETIC_ROWS)
+    if budget.genetic_rows is not None:
+        problem = _fewer(problem, budget.genetic_rows)
     X, y = problem.X, problem.y
     data = Data(X, y, problem.X_test, problem.y_test, problem.noise, float(y.std()), extra, {})
     names = SimpleNamespace(names=problem.feature_names)
@@ -359,5 +359,12 @@ METHODS: Mapping[str, Method] = {
     "pysr2": Method("GA2 (PySR)", partial(_genetic, "pysr", PYSR2), package="pysr"),
     "eqldiv": Method("EQL÷", _eqldiv),
     "ieql": Method("ieql, fast", ieql, is_ours=True),
+    "ieql_steered": Method(
+        "ieql, fast, steered by the points outside",
+        partial(ieql, trainer={"name": "fast", "steered": True}),
+        is_ours=True,
+    ),
     "ieql_motor": Method("ieql, fast, motor", partial(ieql, prior="motor"), is_ours=True),
+    "paper_raw": Method("iEQL, the paper's method, as trained", None),
+    "paper_finished": Method("iEQL, the paper's method, finished", None),
 }

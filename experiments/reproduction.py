@@ -13,6 +13,7 @@ __all__ = ["SECTIONS", "write_page"]
 
 SECTIONS = (
     "complex_equations",
+    "paper_sweeps",
     "ambiguity",
     "unit_frequencies",
     "electric_machine",
