@@ -103,7 +103,7 @@ BUDGETS = {
         eqldiv_rate=4e-3,
         eqldiv_strengths=13,
         gp_rows=1000,
-        paper=PaperSettings(first_epochs=100, epochs=400, n_strengths=8, exponents=(-4.0, -1.0)),
+        paper=PaperSettings(first_epochs=100, epochs=400, n_strengths=8, exponents=(-3.5, -0.5)),
         paper_runs=1,
     ),
     "full": Budget(
@@ -119,7 +119,7 @@ BUDGETS = {
         eqldiv_strengths=26,
         gp_rows=2000,
         genetic_rows=None,
-        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16, exponents=(-4.0, -1.0)),
+        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16, exponents=(-3.5, -0.5)),
         paper_runs=5,
     ),
     "published": Budget(
