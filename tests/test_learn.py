@@ -255,6 +255,31 @@ def test_what_does_well_outside_is_finished_even_if_something_simpler_did_so_by_
     assert true in _worth_finishing(Archive([lucky, true]))
 
 
+@pytest.mark.parametrize(
+    ("uncut", "stand"),
+    [
+        ((0.01004, 0.0099), ["cut"]),  # a trifle better in both: it does not hide the cut one
+        ((0.01004, 0.0050), ["cut", "uncut"]),  # clearly better outside: neither hides the other
+        ((0.0090, 0.0200), ["cut", "uncut"]),  # or inside
+        ((0.0110, 0.0200), ["cut"]),
+    ],
+)
+def test_of_an_equation_cut_and_uncut_neither_hides_the_other(uncut, stand):
+    """Offsets are free, so both are equally complex; the uncut one has a constant more."""
+    from ieql.learn import _with_shortest
+    from ieql.selection import Candidate
+
+    names = {"2*x": "cut", "2*x + 0.01": "uncut"}
+    errors = {"2*x": (0.01005, 0.0100), "2*x + 0.01": uncut}
+    found = [
+        Candidate(Expression.parse(text, ("x",)), 1, 1, validation, validation, outside)
+        for text, (validation, outside) in errors.items()
+    ]
+    mean = Candidate(Expression.parse("0", ("x",)), 0, 0, 1.0, 1.0, 1.0)
+    front = _with_shortest([*reversed(found), mean], np.array([-90.0, -100.0, 0.0]))
+    assert [names[c.expression.text()] for c in front[1:]] == stand
+
+
 def test_no_wave_stands_where_a_plain_equation_is_told_in_fewer_words():
     """Of nine rows of a growth curve the front showed a line and a piece of a cosine."""
     from ieql.learn import _without_waves_for_others

@@ -354,16 +354,27 @@ def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
     if target.extrapolation is None:
         told = _without_waves_for_others(finished, lengths)
         finished, lengths = [finished[i] for i in told], lengths[told]
-    order = np.argsort(lengths, kind="stable")
-    shortest: dict[float, Candidate] = {}
-    for i in order.tolist():
-        shortest.setdefault(finished[i].complexity, finished[i])
-    outside = [c for c in finished if math.isfinite(c.rmse_extrapolation)]
-    front = thinned(Front([*shortest.values(), *outside]))
-    best = finished[int(order[0])]
+    front = _with_shortest(finished, lengths)
+    best = finished[int(np.argmin(lengths))]
     if not any(c is best for c in front):
         front = sorted([*front, best], key=lambda c: (c.complexity, c.rmse_validation))
     return front
+
+
+def _with_shortest(finished: Sequence[Candidate], lengths: Array) -> list[Candidate]:
+    """The front, on which of equally complex equations that with the shortest description stands.
+
+    Where there are points outside, an equation may be there with all its constants and cut, both
+    equally complex. The other must be clearly better in one respect to stand beside the one that is
+    told in fewer words, and a trifle better in both does not hide it.
+    """
+    shortest: dict[float, Candidate] = {}
+    for i in np.argsort(lengths, kind="stable").tolist():
+        shortest.setdefault(finished[i].complexity, finished[i])
+    known = {id(c) for c in shortest.values()}
+    outside = Front(c for c in finished if math.isfinite(c.rmse_extrapolation))
+    others = [c for c in outside if id(c) not in known]
+    return thinned([*shortest.values(), *others])
 
 
 def _lengths(finished: Sequence[Candidate], target: Target) -> Array:

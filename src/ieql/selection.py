@@ -363,10 +363,11 @@ def thinned(
 
     A candidate stays if, against every simpler one that stays, its validation error or, where
     there is one, its extrapolation error is lower by more than the tolerance. The extrapolation
-    error comes from a few dozen points, of which a tenth is well within chance.
+    error comes from a few dozen points, of which a tenth is well within chance. Of equally complex
+    ones the first counts as the simplest: sort them, or give a `Front`, which is.
     """
     kept: list[Candidate] = []
-    for c in sorted(candidates, key=lambda c: (c.complexity, c.rmse_validation)):
+    for c in sorted(candidates, key=lambda c: c.complexity):
         if all(
             c.rmse_validation < (1.0 - tolerance) * k.rmse_validation
             or c.rmse_extrapolation < (1.0 - tolerance_extrapolation) * k.rmse_extrapolation
