@@ -47,6 +47,14 @@ def test_two_bends_that_make_a_line_are_a_line(cut):
     assert "sqrt" not in found
 
 
+def test_also_when_the_time_is_up():
+    """A random equation came as 33.6 - 6.87*sqrt(x - 1.93*cos(…) + 35.3) at its time limit: the
+    parabola in the place of the root has to be fitted to do as well."""
+    sample = rows("33.6 - 6.87*sqrt(x - 1.93*cos(1.86*y) + 35.3)", -2.0, 2.0, n=2000)
+    found = "30 - 6.3*sqrt(x - 1.9*cos(1.86*y) + 30)"
+    assert "sqrt" not in finished(found, sample, is_late=lambda: True)
+
+
 def test_points_outside_say_that_a_bend_is_there():
     """On the rows exp(x/30) is a line; where x is 100, it is not."""
     truth = "3*exp(x/30) + y"
