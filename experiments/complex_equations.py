@@ -11,9 +11,10 @@ import numpy as np
 from experiments.budget import Budget
 from experiments.compare import chosen, compare, table_row, table_rows
 from experiments.methods import METHODS as LEARNERS
-from experiments.paper_sweeps import FINISHED, RAW, largest_budget
+from experiments.paper_sweeps import FINISHED, RAW
 from experiments.paper_values import COMPLEX, PROBLEMS
 from experiments.store import Store
+from experiments.sweeping import largest_budget
 from experiments.words import number, paper_number, ranged, table
 from ieql import load_problem
 from ieql.equations.expression import Expression
