@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from experiments.budget import Budget
-from experiments.methods import METHODS, Method, of_budget
+from experiments.methods import METHODS, of_budget
 from experiments.store import Store
 from ieql import load_problem
 from ieql.problems import Problem
+from ieql.training.parallel import in_parallel
 from tables import median
 
 __all__ = ["chosen", "compare", "spread", "table_row", "table_rows"]
@@ -34,20 +36,30 @@ def compare(
         if word is not None:
             store.say(f"{store.name}: skipped {METHODS[name].label} ({word})")
             methods.remove(name)
+    problems = list(problems)
     for name in methods:
         method = METHODS[name]
-        for problem in problems:
-            for seed in range(budget.runs if method.is_ours else budget.baseline_runs):
-                key = f"{problem}/{name}/{seed}"
-                store.part(key, budget, _run, method, draw, problem, seed, budget)
+        seeds = range(budget.runs if method.is_ours else budget.baseline_runs)
+        jobs = [
+            (f"{problem}/{name}/{seed}", _run, (name, draw, problem, seed, budget))
+            for problem in problems
+            for seed in seeds
+            if not store.has(f"{problem}/{name}/{seed}", budget)
+        ]
+        # What has one thread runs beside others of its kind; the rest has the machine to itself.
+        for key, made in in_parallel(jobs, budget.n_jobs if method.has_one_thread else 1):
+            store.part(key, budget, lambda made=made: made)
 
 
 def _run(
-    method: Method, draw: Callable[[str, int], Problem], problem: str, seed: int, budget: Budget
+    name: str, draw: Callable[[str, int], Problem], problem: str, seed: int, budget: Budget
 ) -> dict[str, Any]:
-    if method.run is None:
-        raise ValueError(f"{method.label} is made by a sweep.")
-    return method.run(of_budget(draw(problem, seed), budget), seed, budget)
+    run = METHODS[name].run
+    if run is None:
+        raise ValueError(f"{name} is made by a sweep.")
+    start = time.perf_counter()
+    made = run(of_budget(draw(problem, seed), budget), seed, budget)
+    return {"seconds": round(time.perf_counter() - start, 2), **made}
 
 
 def chosen(part: Mapping[str, Any], criterion: str) -> Mapping[str, Any]:

@@ -68,12 +68,15 @@ class Method:
         Whether it has the runs of our own methods or those of the baselines.
     package : str or None
         What must be installed for it.
+    has_one_thread : bool
+        Whether several runs of it may share the machine.
     """
 
     label: str
     run: Callable[[Problem, int, Budget], Result] | None
     is_ours: bool = False
     package: str | None = None
+    has_one_thread: bool = False
 
     def missing(self) -> str | None:
         """A word on what is not installed; None if nothing is missing."""
@@ -350,7 +353,7 @@ def _eqldiv(problem: Problem, seed: int, budget: Budget) -> Result:
 
 METHODS: Mapping[str, Method] = {
     "mean": Method("mean predictor", _mean),
-    "mlp": Method("MLP", _mlp),
+    "mlp": Method("MLP", _mlp, has_one_thread=True),
     "gp": Method("Gaussian process", _gp),
     "operon1": Method("GA1 (Operon)", partial(_genetic, "operon", GA1), package="operon"),
     "operon2": Method("GA2 (Operon)", partial(_genetic, "operon", GA2), package="operon"),
