@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.budget import Budget
 from experiments.compare import chosen
-from experiments.methods import ieql, of_budget
+from experiments.methods import ieql, of_budget, selected_rows
 from experiments.paper_values import AMBIGUITY_SHARES
 from experiments.store import Store
 from experiments.words import number, table
@@ -95,6 +95,36 @@ def summary(store: Store) -> list[dict[str, Any]]:
     return rows
 
 
+def swept(sweeps: Store, budget: str = "full") -> list[dict[str, Any]]:
+    """The same of the networks of the paper's own method, trained without the first phase.
+
+    Shares are means over the networks; without factors every weight counts one.
+    """
+    rows = []
+    for ratio in RATIOS:
+        key = f"{budget}/ambiguity, r={ratio.numerator}:{ratio.denominator}"
+        networks = [
+            p for k, p in sweeps.parts.items() if k.startswith(f"{key}/") and p.get("finished")
+        ]
+        about = sweeps.parts.get(f"{key}/0/about")
+        if not networks or about is None:
+            continue
+        units = [n["raw"]["units"] for n in networks]
+        units = [u for u in units if sum(u.values())]
+        row: dict[str, Any] = {"ratio": str(ratio), "networks": len(networks)}
+        for unit in ("cos", "square"):
+            each = [100 * u.get(unit, 0) / sum(u.values()) for u in units]
+            row[f"{unit}_percent"] = sum(each) / max(len(each), 1)
+        front = [n["finished"] for n in networks]
+        plain = [{**r, "complexity": float(r["n_parameters"])} for r in front]
+        for name, rows_of in (("with", front), ("without", plain)):
+            picked = front[selected_rows(rows_of, about["mean_errors"])["V_int-S"]]
+            for unit in ("cos", "square"):
+                row[f"{unit}_{name}_factors"] = picked["units"].get(unit, 0)
+        rows.append(row)
+    return rows
+
+
 def follows(row: dict[str, Any]) -> bool:
     """Whether in every run exactly the cheaper of the two units is in the selected equation."""
     cheap, dear = ("cos", "square") if Fraction(row["ratio"]) < 1 else ("square", "cos")
@@ -165,9 +195,37 @@ def section(store: Store) -> str:
             table(header, lines),
             f"Budget: {'/'.join(map(str, runs))} runs of {number(seconds)} s for each ratio. The "
             "numbers of units in the selected equation are means over the runs.",
+            *_swept_words(Store(store.folder, "paper_sweeps")),
             DIFFERENCES,
         ]
     )
+
+
+def _swept_words(sweeps: Store) -> list[str]:
+    """The table of the paper's own method, as far as it has been swept."""
+    rows = swept(sweeps)
+    if not rows:
+        return []
+    others = [r for r in rows if r["ratio"] != "1"]
+    good = sum(follows(r) for r in others)
+    lines = []
+    for r in rows:
+        cos, both = AMBIGUITY_SHARES[r["ratio"]]
+        lines.append(
+            [
+                r["ratio"],
+                f"{r['cos_percent']:.0f} / {r['square_percent']:.0f}",
+                f"*{cos:.0f} / {both - cos:.0f}*",
+                f"{r['cos_with_factors']:g} / {r['square_with_factors']:g}",
+                f"{r['cos_without_factors']:g} / {r['square_without_factors']:g}",
+            ]
+        )
+    header = ["r", "share of cos / square [%]", "*paper*", "selected cos / square", "no factors"]
+    return [
+        f"**The paper's method**, one sweep for each ratio, without the first phase: the selected "
+        f"unit follows the prior at **{good} of {len(others)}** ratios other than 1.",
+        table(header, lines),
+    ]
 
 
 DIFFERENCES = """What differs from the paper, and why:
