@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from experiments.budget import Budget
-from experiments.compare import chosen, compare, table_rows
+from experiments.compare import chosen, compare, table_row, table_rows
 from experiments.methods import METHODS as LEARNERS
+from experiments.methods import OWN
 from experiments.paper_values import MACHINE
 from experiments.store import Store
 from experiments.words import number, paper_number, ranged, table
@@ -53,6 +54,51 @@ def structures(store: Store, method: str) -> dict[str, Any]:
     return {"equations": [e.text() for e in found], "inputs": sorted(inputs)}
 
 
+def scaled_form(text: str) -> str:
+    """The law in the paper's scaled coordinates: inputs in [-1, 1], loss with mean 0 and spread 1.
+
+    As a polynomial of the second degree, which a law of squares of currents is.
+    """
+    problem = load_problem("power_loss")
+    names = list(problem.feature_names)
+    X, y = problem.X.to_numpy(np.float64), problem.y.to_numpy(np.float64)
+    low, high = X.min(axis=0), X.max(axis=0)
+    scaled = 2.0 * (X - low) / (high - low) - 1.0
+    value = (Expression.parse(text, names).evaluate(X)[:, 0] - y.mean()) / y.std()
+    currents = [names.index(name) for name in ("I_D", "I_Q")]
+    columns = [np.ones(len(X))]
+    for i in currents:
+        columns += [scaled[:, i] ** 2, scaled[:, i]]
+    c, a, b, d, e = np.linalg.lstsq(np.array(columns).T, value, rcond=None)[0]
+    return f"{a:.2f} I_D² {b:+.2f} I_D {d:+.2f} I_Q² {e:+.2f} I_Q {c:+.2f}"
+
+
+def properties() -> str:
+    """The table of the data's properties, ours beside the paper's."""
+    problem = load_problem("power_loss")
+    lines = []
+    for name, (test, train) in MACHINE_RANGES.items():
+        if name in problem.X:
+            rows, all_rows = problem.X[name], problem.domain[name]
+        else:
+            rows, all_rows = problem.y, (problem.y_test.min(), problem.y_test.max())
+        ours = [f"{v:.0f}" for v in (*all_rows, rows.min(), rows.max())]
+        lines.append(
+            [name, f"{ours[0]}–{ours[1]}", f"*{test}*", f"{ours[2]}–{ours[3]}", f"*{train}*"]
+        )
+    return table(["", "test domain", "*paper*", "train domain", "*paper*"], lines)
+
+
+MACHINE_RANGES = {
+    "I_D": ("1–525", "76–451"),
+    "I_Q": ("1–525", "76–451"),
+    "T_rot": ("-20–150", "-20–150"),
+    "n_mtr": ("1–16000", "2001–14001"),
+    "P_mod": ("0–4558", "95–3364"),
+}
+"""Table "Data properties for the power loss": amperes, °C, 1/min, watts."""
+
+
 def section(store: Store) -> str:
     """The table, and the structures that were found."""
     rows = {r["method"]: r for r in table_rows(store, ["power_loss"], METHODS, "V_int-S")}
@@ -78,9 +124,35 @@ def section(store: Store) -> str:
             "paper's numbers tell the grid of operating points, the law and its constant.",
             table(header, real_rows(rows, MACHINE)),
             "\n".join(words),
+            *_scaled_words(store),
+            *_own_words(store),
+            "Properties of the data:",
+            properties(),
             DIFFERENCES,
         ]
     )
+
+
+def _scaled_words(store: Store) -> list[str]:
+    parts = store.group("power_loss/ieql")
+    if not parts:
+        return []
+    text = scaled_form(chosen(parts[0], "V_int-S")["equation"])
+    return [
+        f"In the paper's scaled coordinates the law of the first run is y = {text}; the paper has "
+        "y = 0.4 I_D² - 1.12 I_D + 0.41 I_Q² + 1.13 I_Q - 0.31, its direct current being negative."
+    ]
+
+
+def _own_words(store: Store) -> list[str]:
+    """What the genetic algorithm's own selection gives, which the paper tells as well."""
+    words = []
+    for name, printed in (("operon1", "0.47 (0.02–159.11) W"), ("operon2", "0.02 (0.02–0.16) W")):
+        parts = [p for p in store.group(f"power_loss/{name}") if OWN in p["selected"]]
+        if parts:
+            row = table_row(parts, "power_loss", name, OWN)
+            words.append(f"{LEARNERS[name].label} {ranged(row, 'rmse')} W (paper {printed})")
+    return [f"By PySR's own rule of selection: {'; '.join(words)}."] if words else []
 
 
 DIFFERENCES = """What differs from the paper, and why:

@@ -39,6 +39,8 @@ __all__ = ["METHODS", "Method", "ieql", "of_budget", "rows_of", "selected_rows"]
 Array = NDArray[np.float64]
 Result = dict[str, Any]
 CRITERIA = ("V_int", "V_int-S", "V_int&ex")
+OWN = "own"
+"""The selection of the genetic algorithm itself."""
 LONGEST = 150
 """Equations with more parameters are not written out."""
 SYMBOLS = "add,sub,mul,div,cos,exp,log,constant,variable"
@@ -132,8 +134,7 @@ def selected_rows(rows: Sequence[Result], errors: Mapping[str, float]) -> dict[s
     candidates = [
         Candidate(
             blank,
-            # What gplearn prints may have no form in our units: its length stands for its size.
-            r["complexity"] or len(r["equation"] or "") / 8,
+            _size(r),
             0,
             r["rmse_train"],
             r["rmse_validation"],
@@ -327,9 +328,35 @@ def _genetic(
     settings = {**options, "seconds": budget.baseline_seconds, "rows": len(X), **fit.notes}
     return {
         "front": front,
-        "selected": selected_rows(front, errors),
+        "selected": {**selected_rows(front, errors), OWN: own_choice(front)},
         "settings": settings,
     }
+
+
+def own_choice(front: Sequence[Result]) -> int:
+    """What PySR itself would select, which the paper tells beside its own criteria.
+
+    Of the equations whose squared error is at most 1.5 times the least, the one with the largest
+    fall of its logarithm per unit of complexity since the next simpler equation.
+    """
+    order = sorted(range(len(front)), key=lambda i: (_size(front[i]), front[i]["rmse_train"]))
+    losses = {i: max(front[i]["rmse_train"], 1e-300) ** 2 for i in order}
+    worst = 1.5 * min(losses.values())
+    best, score, known = order[-1], -math.inf, math.nan
+    before = math.nan
+    for i in order:
+        if losses[i] < known or math.isnan(known):
+            step = max(_size(front[i]) - before, 1e-9)
+            gain = 0.0 if math.isnan(known) else math.log(known / losses[i]) / step
+            if losses[i] <= worst and gain > score:
+                best, score = i, gain
+            known, before = losses[i], _size(front[i])
+    return best
+
+
+def _size(row: Result) -> float:
+    """Its complexity; what gplearn prints may have no form in our units: then its length."""
+    return float(row["complexity"] or len(row["equation"] or "") / 8)
 
 
 def _eqldiv(problem: Problem, seed: int, budget: Budget) -> Result:

@@ -15,11 +15,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from experiments import ambiguity, complex_equations, engine_torque, unit_frequencies
+from experiments import (
+    ambiguity,
+    complex_equations,
+    electric_machine,
+    engine_torque,
+    unit_frequencies,
+)
 from experiments.__main__ import EXPERIMENTS, main
 from experiments.budget import BUDGETS
 from experiments.compare import compare, spread
-from experiments.methods import METHODS, of_budget
+from experiments.methods import METHODS, of_budget, own_choice
 from experiments.paper_values import AMBIGUITY_SHARES, COMPLEX, PROBLEMS
 from experiments.reproduction import write_page
 from experiments.store import Store
@@ -294,3 +300,26 @@ def test_the_page_in_the_docs_is_made_of_the_stored_results(tmp_path):
     assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == page.read_text(
         encoding="utf-8"
     ), "run: python -m experiments report"
+
+
+def test_the_law_of_the_machine_has_the_papers_scaled_coefficients():
+    """y = 0.4 I_D² - 1.12 I_D + 0.41 I_Q² + 1.13 I_Q - 0.31, with a negative direct current."""
+    text = electric_machine.scaled_form("0.0082685*(I_D**2 + I_Q**2)")
+    assert text == "0.40 I_D² +1.13 I_D +0.40 I_Q² +1.13 I_Q -0.31"
+    assert electric_machine.properties().count("*95–3364*") == 1
+
+
+def test_the_genetic_algorithm_selects_where_the_error_falls_most():
+    """PySR's rule: largest fall of the log error per complexity, among nearly the most exact."""
+    rows = [(1, 1.0), (3, 0.1), (5, 0.0111), (6, 0.0101), (12, 0.0100)]
+    front = [{"complexity": c, "rmse_train": e, "equation": "x"} for c, e in rows]
+    assert own_choice(front) == 2
+    assert own_choice(front[:2]) == 1
+    assert own_choice(front[::-1]) == 2  # whatever the order
+
+
+def test_a_unit_counts_by_its_share_in_each_equation():
+    """Not pooled: an equation of a hundred cosines counts no more than one of a single square."""
+    networks = [{"raw": {"units": units}} for units in ({"cos": 100}, {"square": 1}, {})]
+    found = unit_frequencies.shares_per_equation([*networks, {"raw": None}])
+    assert (found["cos"], found["square"]) == (50.0, 50.0)
