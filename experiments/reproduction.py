@@ -7,6 +7,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
+from experiments import claims
 from experiments.store import Store
 
 __all__ = ["SECTIONS", "write_page"]
@@ -27,9 +28,11 @@ Every table and figure of *Informed Equation Learning*, with its baselines, besi
 numbers. Every number below is read from a file in `experiments/results`, which one command writes:
 
 ```text
-make paper                                # everything, budget quick: within 90 minutes on 2 cores
-python -m experiments ambiguity           # one experiment
-python -m experiments all --budget full   # five runs of everything: days (not measured)
+make paper                                             # budget quick: 90 minutes on 2 cores
+python -m experiments ambiguity                        # one experiment
+python -m experiments paper_sweeps --budget full       # the paper's own method: hours
+python -m experiments paper_sweeps --budget published  # S0, S5 and A2 as published: more hours
+python -m experiments all --budget full                # five runs of everything: a day or more
 ```
 
 Finished parts are not run again, and an interrupted run continues where it stopped. The results
@@ -39,7 +42,7 @@ baselines need `pip install -e '.[paper]'`; what is not installed is skipped wit
 
 def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:
     """Write the page from all results there are."""
-    pieces = [TOP, _about(Path(results))]
+    pieces = [TOP, _about(Path(results)), claims.section(Path(results))]
     for name in SECTIONS:
         store = Store(results, name)
         if store.finished:
