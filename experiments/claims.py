@@ -468,7 +468,8 @@ def section(folder: Path) -> str:
             "Each sentence of the paper that can be tested, and what the stored results say; every "
             'verdict is computed from them. "The paper\'s method" is its own training, our code; '
             '"ieql, fast" is the default learner of this project, which the paper does not have: '
-            "what it reaches says nothing of the paper's method. The command of a row is `python -m experiments NAME --budget BUDGET`.",
+            "what it reaches says nothing of the paper's method. The command of a row is "
+            "`python -m experiments NAME --budget BUDGET`.",
             table(header, lines),
         ]
     )
