@@ -28,7 +28,7 @@ ORDER: list[str | tuple[str, ...]] = [
     ("options", "model", "alternatives", "ambiguity", "suggestions"),
     "export.*",
     "report.*",
-    ("observer", "target", "learn"),
+    ("observer", "target", "sharing", "learn"),
     "run.*",
     ("console", "progress", "plots", "regressor"),  # the doors, the public names between them
     "__init__",

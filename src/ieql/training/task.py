@@ -56,6 +56,9 @@ class Task:
         What the output must not leave in the domain (the paper's bound B), scaled.
     scale : array (inputs,) or None
         What the inputs were divided by: where that is known, inputs in the same unit are.
+    rows : array (rows,) or None
+        Which rows of the table those to train by are, so that several outputs can be trained
+        together although each has set other rows aside; None: the first ones, in their order.
     """
 
     names: tuple[str, ...]
@@ -71,6 +74,7 @@ class Task:
     copies: int | None = None
     bounds: tuple[float, float] | None = None
     scale: Array | None = None
+    rows: NDArray[np.intp] | None = None
 
     @property
     def inputs(self) -> tuple[int, ...]:

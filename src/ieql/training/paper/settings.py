@@ -37,6 +37,8 @@ class PaperSettings:
     bound: float = 10.0
     """Bound B of the output, in units of its spread."""
     penalty_points: int = 100
+    joint: bool = True
+    """Whether one network learns all outputs, as in the paper, or each has a network of its own."""
 
     @classmethod
     def published(cls) -> PaperSettings:
@@ -94,6 +96,8 @@ class PaperSettings:
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
                 raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
+        if not isinstance(self.joint, bool | np.bool_):
+            raise IeqlError(f"joint must be True or False, not {self.joint!r}.")
         low_high: Any = self.exponents
         if (
             not isinstance(low_high, tuple)

@@ -171,7 +171,7 @@ def _is_inside(z: float, low: float, high: float) -> bool:
 
 @loose
 def _gradient(
-    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Row, hyper: Hyper,
+    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Matrix, hyper: Hyper,
     labelled: bool, G: Row, d_alpha: Row, losses: Row,
 ) -> None:  # fmt: skip
     """Losses and gradient of one batch, as `ieql.training.paper.objective.gradient`."""
@@ -207,8 +207,8 @@ def _gradient(
         for i in range(m):
             if labelled:
                 r = Z[k, i] - target[k - first, i]
-                losses[0] += share[i] * r * r
-                D[k, i] = 2.0 * share[i] * r
+                losses[0] += share[k - first, i] * r * r
+                D[k, i] = 2.0 * share[k - first, i] * r
             else:
                 excess = abs(Z[k, i]) - hyper.bound
                 if excess > 0.0:
@@ -263,7 +263,7 @@ def _adam(p: Row, g: Row, m: Row, v: Row, step: int, hyper: Hyper, n: int) -> No
 
 @loose
 def _step(
-    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Row, labelled: bool,
+    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Matrix, labelled: bool,
     where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix, buffer: Matrix, step: int,
     seed: int, losses: Row,
 ) -> None:  # fmt: skip
@@ -316,21 +316,22 @@ _HYPER = (*[types.float64] * 7, types.boolean, types.float64, types.boolean)
 
 
 @entry(
-    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, types.int64, _I1, _I1, _I1, _F1,
+    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F2, _F2, types.int64, _I1, _I1, _I1, _F1,
     _F2, _F2, _F2, types.int64, types.int64,
 )  # fmt: skip
 def epoch(
     layers: Indices, blocks: Indices, edges: Matrix, n_inputs: int, rate: float, beta1: float,
     beta2: float, epsilon: float, strength: float, delta: float, bound: float, gated: bool,
-    l1: float, relaxes: bool, XT: Matrix, target: Matrix, weight: Row, domain: Matrix, batch: int,
-    order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
+    l1: float, relaxes: bool, XT: Matrix, target: Matrix, weight: Matrix, domain: Matrix,
+    batch: int, order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
     relax: Matrix, step: int, seed: int,
 ) -> tuple[int, Row]:  # fmt: skip
     """All rows in the given order, in batches, then a penalty epoch at picked points of the domain.
 
     Changes w, phi and, if `relaxes`, relax. `l1` is the strength of an L1 penalty on the weights
-    that are no biases. Returns the number of steps so far and the losses (data, domain, bound),
-    means over the batches.
+    that are no biases. Targets and weights have a row per output, each of which is averaged by its
+    own weights: a row that is set aside for one output counts for the others. Returns the number
+    of steps so far and the losses (data, domain, bound), means over the batches.
     """
     layout = Layout(layers, blocks, edges, n_inputs)
     hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, bound, gated, l1, relaxes)
@@ -343,15 +344,18 @@ def epoch(
         first, last = k * n // n_batches, (k + 1) * n // n_batches
         m = last - first
         X, y = np.empty((len(XT), m), np.float32), np.empty((len(target), m), np.float32)
-        share = np.empty(m, np.float32)
+        share = np.empty((len(target), m), np.float32)
         for i in range(m):
             row = order[first + i]
-            share[i] = weight[row]
             for j in range(len(XT)):
                 X[j, i] = XT[j, row]
             for j in range(len(target)):
                 y[j, i] = target[j, row]
-        share /= np.sum(share)
+                share[j, i] = weight[j, row]
+        for j in range(len(target)):
+            weights = np.sum(share[j])
+            if weights > 0.0:
+                share[j] /= weights
         step += 1
         _step(
             layout, hyper, X, y, share, True, where, cost, w, phi, relax, buffer, step, seed, losses
@@ -364,7 +368,7 @@ def epoch(
                 X[j, i] = domain[j, picks[i]]
         step += 1
         none = np.empty((0, 0), np.float32)
-        share = np.empty(0, np.float32)
+        share = np.empty((0, 0), np.float32)
         _step(
             layout, hyper, X, none, share, False, where, cost, w, phi, relax, buffer, step, seed,
             losses,
