@@ -25,7 +25,7 @@ ORDER: list[str | tuple[str, ...]] = [
     # Problems are data and the equations behind them: the search and the doors may use them, too.
     ("problems", "selection", "doubts"),
     "training.*",
-    ("options", "model", "alternatives", "ambiguity", "suggestions"),
+    ("options", "whole", "model", "alternatives", "ambiguity", "suggestions"),
     "export.*",
     "report.*",
     ("observer", "target", "sharing", "learn"),
