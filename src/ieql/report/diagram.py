@@ -191,7 +191,9 @@ class _Layout:
 
     def _column_of_outputs(self) -> list[int]:
         column: list[tuple[Place, int | None]] = [
-            (Place("output", name, 0, 0, True), None) for name in self.targets
+            # One that nothing enters is a constant, as y2 = 0 in the paper's figure.
+            (Place("output", name, 0, 0, bool(s.sources)), None)
+            for name, s in zip(self.targets, self.e.outputs, strict=True)
         ]
         return self._add(column, self.depth + 1)
 

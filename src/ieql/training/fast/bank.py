@@ -253,7 +253,7 @@ class _Maker:
         limit: int,
         is_paid: bool = False,
     ) -> None:
-        """Add nodes of other equations, at most so many; what is paid costs the connection alone."""
+        """Add nodes of other equations, at most so many; if paid, they cost the connection."""
         d = len(self.XT)
         for expression, nodes in entries:
             values = expression._values(self.XT.T)
