@@ -498,7 +498,8 @@ def fitted_together(
     results: list[SharedEquation | None] = []
     for k, e in enumerate(equations):
         common = together.places(k)
-        if np.array_equal(together.theta[k], e.constants()):
+        # Where these stand as they were, so do the others, which have only rows of their own.
+        if np.array_equal(together.theta[k][common], e.constants()[common]):
             results.append(None)
             continue
         results.append(

@@ -46,13 +46,14 @@ def softplus_slope(x: Array) -> Array:
 def data_loss(output: Array, y: Array, weight: Array | None = None) -> tuple[float, Array]:
     """Mean squared error L_D, summed over the outputs, and its derivative by each output.
 
-    Everything is outputs × rows; each output is averaged by its own weights, and one without any
-    weight in these rows has no say.
+    Everything is outputs × rows, weights that are the same for all outputs may be rows alone; each
+    output is averaged by its own weights, and one without any in these rows has no say.
     """
     residual = output - y
     if weight is None:
         share: Any = 1.0 / y.shape[1]
     else:
+        weight = np.atleast_2d(weight)
         total = weight.sum(axis=1, keepdims=True)
         share = weight / np.where(total > 0.0, total, 1.0)
     return float(np.sum(share * residual**2)), 2.0 * share * residual

@@ -142,7 +142,10 @@ class PaperTrainer(Trainer):
     @property
     def settings(self) -> Any:
         """All numbers of the method, by name."""
-        return asdict(self.numbers)
+        numbers = asdict(self.numbers)
+        if self.numbers.joint:  # as runs were written before there was the choice
+            del numbers["joint"]
+        return numbers
 
     def first(self, tasks: Sequence[Task]) -> SweepState:
         """No model trained yet."""

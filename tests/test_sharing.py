@@ -1,0 +1,144 @@
+"""Several outputs end to end: units shared, paid once, and kept through files, runs and exports."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fitted
+from ieql import IEQLRegressor
+from ieql.options import FitOptions
+from ieql.prior import Prior
+from ieql.selection import CONNECTION
+from ieql.sharing import shared_fronts, with_savings
+from ieql.target import prepare
+from tasks import NAMES
+
+FEW = {"units": ["exp", "square"], "costs": {"input": 1, "exp": 5, "square": 2}}
+
+
+def table(n=150, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.uniform(-1.5, 1.5, (n, 2)), columns=["x1", "x2"])
+    u = np.exp(-0.73 * X["x1"] ** 2)
+    Y = pd.DataFrame({"y1": 2 * u, "y2": 3 * u + X["x2"]})
+    return X, Y + noise * rng.normal(size=Y.shape)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return IEQLRegressor(prior=FEW, max_trainings=1, n_jobs=1, random_state=0).fit(*table())
+
+
+def test_a_costly_unit_is_shared_and_the_whole_costs_less_than_the_sum(model):
+    whole = model.whole()
+    (unit,) = whole.shared
+    assert unit.text.startswith("exp(")
+    assert unit.outputs == (0, 1)
+    X, Y = table()
+    single = [
+        IEQLRegressor(prior=FEW, max_trainings=1, n_jobs=1, random_state=0).fit(X, Y[name])
+        for name in Y
+    ]
+    apart = [m.fronts_[0][m.selected_[0]] for m in single]
+    assert whole.complexity < sum(c.complexity for c in apart)
+    # Fitted one by one the units are not the same.
+    assert apart[0].expression.nodes[-1] != apart[1].expression.nodes[-1]
+    assert len(model.whole(precise=True).shared) == 1
+    truth = np.exp(-0.73 * X["x1"] ** 2)
+    np.testing.assert_allclose(model.predict(X)[:, 0], 2 * truth, atol=0.03)
+
+
+def test_the_selected_equations_are_still_those_of_the_criterion(model):
+    assert model.fitted_.selected_by("MDL").selected == model.selected_
+    assert all(
+        front[k].saved > 0.0 for front, k in zip(model.fronts_, model.selected_, strict=True)
+    )
+
+
+def test_common_constants_have_one_standard_error(model):
+    constants = model.constants()
+    inside = constants[constants["of"].str.contains("inside exp")]
+    assert list(inside["output"]) == ["y1", "y2"]
+    assert inside["value"].nunique() == inside["standard_error"].nunique() == 1
+    assert 0.0 < inside["standard_error"].iloc[0] < 0.01
+
+
+def test_files_and_exports_keep_it(model, tmp_path):
+    model.save(tmp_path / "model.json")
+    loaded = IEQLRegressor.load(tmp_path / "model.json")
+    assert loaded.whole() == model.whole()
+    assert loaded.fitted_.to_json() == model.fitted_.to_json()
+    number = repr(abs(model.expression(output=0).nodes[-1].args[0].weights[0]))
+    assert model.c().count(number) == 2
+    assert model.python().count(number) == 2
+
+
+def test_a_run_goes_on_and_still_shares(tmp_path):
+    X, Y = table()
+    options = {"prior": FEW, "n_jobs": 1, "random_state": 0, "run_dir": tmp_path / "run"}
+    first = IEQLRegressor(max_trainings=1, **options).fit(X, Y)
+    again = IEQLRegressor(max_trainings=2, **options).fit(X, Y)
+    assert [u.outputs for u in again.whole().shared] == [(0, 1)]
+    assert again.whole().complexity <= first.whole().complexity
+    stored = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert len(stored["fronts"]) == 2
+    assert "Together: complexity" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_papers_example_with_an_output_that_is_zero():
+    """The architecture figure: y1 = x1 x2 / (cos x1 + 1.5), y2 = 0."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(-3, 3, (150, 2)), columns=["x1", "x2"])
+    y1 = X["x1"] * X["x2"] / (np.cos(X["x1"]) + 1.5) + 0.01 * rng.normal(size=150)
+    Y = pd.DataFrame({"y1": y1, "y2": np.zeros(150)})
+    prior = {"units": ["cos", "mul", "div"]}
+    model = IEQLRegressor(prior=prior, max_trainings=3, n_jobs=1, random_state=0).fit(X, Y)
+    assert str(model.expression(output=0)) == "x1*x2/(cos(x1) + 1.5)"
+    assert str(model.expression(output=1)) == "0"
+    whole = model.whole()
+    assert whole.complexity == whole.complexity_apart == 6
+    np.testing.assert_array_equal(model.predict(X)[:, 1], 0.0)
+    assert "y2" in model.report_html()
+    assert model.predict_interval(X).shape == (150, 2, 2)
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def test_each_output_pays_its_part_of_what_is_shared():
+    prior = Prior.of("motor")
+    both = fitted.model(("2*exp(-0.7*x**2)",), ("3*exp(-0.7*x**2) + z",)).fitted_
+    one, two = with_savings([front[0] for front in both.fronts], prior, [100.0, 100.0])
+    # A square and an input inside, and one constant; half of it for each of two outputs.
+    expected = (CONNECTION * 3 + np.log(100)) / 2
+    assert one.saved == two.saved == pytest.approx(expected)
+    apart = fitted.model(("2*x",), ("3*exp(-0.7*x**2) + z",)).fitted_
+    assert [c.saved for c in with_savings([f[0] for f in apart.fronts], prior, [9, 9])] == [0, 0]
+
+
+def measured(*texts, noise=0.1):
+    """Fronts of one equation each, and the targets that they were fitted to."""
+    from ieql.data.dataset import Dataset
+
+    found = fitted.model(*[(t,) for t in texts], names=NAMES, noise=noise)
+    X = np.random.default_rng(0).uniform(1, 2, (300, 2))
+    Y = np.column_stack([f[0].expression.evaluate(X)[:, 0] for f in found.fronts_])
+    Y += noise * np.random.default_rng(1).normal(size=Y.shape)
+    data = Dataset.of(X, Y, feature_names=NAMES)
+    targets = prepare(replace(FitOptions(), prior="motor"), data, None, 0)
+    return found.fronts_, targets
+
+
+def test_fronts_without_common_units_are_left_as_they_are():
+    fronts, targets = measured("2*exp(-0.7*x)", "3*cos(2*y)")
+    assert shared_fronts(fronts, targets, "MDL", [10, 10]) == [list(f) for f in fronts]
+
+
+def test_an_output_without_any_equation_shares_nothing():
+    fronts, targets = measured("2*exp(-0.7*x)", "3*exp(-0.7*x)")
+    assert shared_fronts([fronts[0], ()], targets, "MDL", [10, 10]) == [list(fronts[0]), []]
