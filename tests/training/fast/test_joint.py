@@ -117,8 +117,8 @@ def test_growth_uses_what_is_offered():
 
 
 def test_the_number_of_jobs_does_not_matter_for_several_outputs(two_tasks):
-    one = run(two_tasks, 5)
+    one = run(two_tasks, 3)
     with joblib.parallel_config("threading"):
-        two = run(two_tasks, 5, n_jobs=2)
+        two = run(two_tasks, 3, n_jobs=2)
     for a, b in zip(one.fronts, two.fronts, strict=True):
         assert [c.expression.text() for c in a] == [c.expression.text() for c in b]
