@@ -53,7 +53,13 @@ def learned(budget: Budget) -> Part:
         "rows": EXAMPLE_ROWS,
         "noise": EXAMPLE_NOISE,
         "outputs": [
-            {"output": name, "equation": whole.expression.text(k), "paper": EXAMPLE[name]}
+            {
+                "output": name,
+                "equation": whole.expression.text(k),
+                "paper": EXAMPLE[name],
+                "complexity": model.fitted_.candidate(output=k).complexity,
+                "rmse_validation": model.fitted_.candidate(output=k).rmse_validation,
+            }
             for k, name in enumerate(whole.targets)
         ],
         "complexity": whole.complexity,
