@@ -33,9 +33,10 @@ EXAMPLE_ROWS, EXAMPLE_NOISE = 300, 0.01
 def learned(budget: Budget) -> Part:
     """Learn the paper's example jointly: one output is a quotient of units, the other is zero."""
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.uniform(-3.0, 3.0, (EXAMPLE_ROWS, 2)), columns=["x1", "x2"])
+    names = ["x1", "x2"]
+    X = pd.DataFrame(rng.uniform(-3.0, 3.0, (EXAMPLE_ROWS, 2)), columns=names)
     noise = EXAMPLE_NOISE * rng.normal(size=EXAMPLE_ROWS)
-    truth = [Expression.parse(text, list(X)) for text in EXAMPLE.values()]
+    truth = [Expression.parse(text, names) for text in EXAMPLE.values()]
     Y = pd.DataFrame(
         {name: e.evaluate(X.to_numpy())[:, 0] for name, e in zip(EXAMPLE, truth, strict=True)}
     )
@@ -49,7 +50,7 @@ def learned(budget: Budget) -> Part:
     ).fit(X, Y)
     whole = model.whole()
     return {
-        "names": list(X),
+        "names": names,
         "rows": EXAMPLE_ROWS,
         "noise": EXAMPLE_NOISE,
         "outputs": [

@@ -11,14 +11,17 @@ import pytest
 
 import fitted
 from ieql import IEQLRegressor
+from ieql.data.dataset import Dataset
 from ieql.equations.expression import Expression
+from ieql.equations.finish import presented
 from ieql.equations.refit import refit
 from ieql.options import FitOptions
 from ieql.prior import Prior
-from ieql.selection import CONNECTION
+from ieql.selection import CONNECTION, scores
 from ieql.sharing import shared_fronts, with_savings
 from ieql.target import prepare
 from ieql.training.trainers import Trainer
+from ieql.whole import Whole
 from tasks import NAMES
 
 FEW = {"units": ["exp", "square"], "costs": {"input": 1, "exp": 5, "square": 2}}
@@ -51,7 +54,7 @@ class Knowing(Trainer):
 
 
 def fit(Y, **options):
-    told = {"y1": "exp(-x1**2)", "y2": "x2 + exp(-x1**2)"}
+    told = {"y1": "exp(-0.9*x1**2)", "y2": "x2 + exp(-0.9*x1**2)"}
     trainer = Knowing(**{name: told[name] for name in Y})
     return IEQLRegressor(
         prior=FEW, trainer=trainer, n_jobs=1, random_state=0, max_trainings=1, **options
@@ -154,8 +157,6 @@ def test_each_output_pays_its_part_of_what_is_shared():
 
 def measured(*texts, noise=0.1):
     """Fronts of one equation each, and the targets that they were fitted to."""
-    from ieql.data.dataset import Dataset
-
     found = fitted.model(*[(t,) for t in texts], names=NAMES, noise=noise)
     X = np.random.default_rng(0).uniform(1, 2, (300, 2))
     Y = np.column_stack([f[0].expression.evaluate(X)[:, 0] for f in found.fronts_])
@@ -167,9 +168,43 @@ def measured(*texts, noise=0.1):
 
 def test_fronts_without_common_units_are_left_as_they_are():
     fronts, targets = measured("2*exp(-0.7*x)", "3*cos(2*y)")
-    assert shared_fronts(fronts, targets, "MDL", [10, 10]) == [list(f) for f in fronts]
+    assert shared_fronts(fronts, fronts, targets, "MDL", [10, 10]) == [list(f) for f in fronts]
 
 
 def test_an_output_without_any_equation_shares_nothing():
     fronts, targets = measured("2*exp(-0.7*x)", "3*exp(-0.7*x)")
-    assert shared_fronts([fronts[0], ()], targets, "MDL", [10, 10]) == [list(fronts[0]), []]
+    assert shared_fronts([fronts[0], ()], fronts, targets, "MDL", [10, 10]) == [list(fronts[0]), []]
+
+
+def finished(text, target):
+    """An equation fitted to the rows of a target."""
+    fitting = target.fitting
+    precise = refit(Expression.parse(text, target.task.names), fitting)
+    found = presented(precise, fitting, fitting, target.points, target.task.prior)
+    return target.candidate(found)
+
+
+def test_of_equations_that_the_rows_do_not_tell_apart_the_one_that_shares_is_selected():
+    """By itself y2 looks like a quotient; y1 has an exponential that does as well."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 1.3, 150)
+    Y = np.column_stack([2 * np.exp(-0.73 * x), 2.13 / (x + 0.47)])
+    Y += rng.normal(size=Y.shape) * [0.001, 0.2]
+    data = Dataset.of(x[:, None], Y, feature_names=["x"])
+    prior = Prior.of({"units": ["exp", "div"], "costs": {"exp": 5, "div": 5}})
+    targets = prepare(FitOptions(prior=prior), data, None, 0)
+    one = finished("2*exp(-0.7*x)", targets[0])
+    quotient, power = (finished(t, targets[1]) for t in ("2.1/(x + 0.5)", "3*exp(-0.7*x)"))
+    asked = ([[one], [quotient]], [[one], [quotient, power]], targets)
+    lengths = [
+        scores([c], "MDL", mean_error=targets[1].mean_errors["validation"], n_rows=(150, 0))[0]
+        for c in (quotient, power)
+    ]
+    assert lengths[0] < lengths[1] < lengths[0] + 5.0
+    first, second = shared_fronts(*asked, "MDL", [10, 10])
+    assert [c.expression.source_name(1) for c in second] == ["div", "exp"]
+    whole = Whole.of([first[0].expression, second[1].expression], ["y1", "y2"], prior)
+    assert [unit.outputs for unit in whole.shared] == [(0, 1)]
+    assert second[1].saved > 0.0
+    # By another criterion each output has its own, and they share what they happen to.
+    assert shared_fronts(*asked, "V_int", [10, 10])[1][0].expression == quotient.expression

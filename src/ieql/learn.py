@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -166,7 +166,7 @@ def learn(
     for k, known in enumerate(earlier.fronts):
         fronts[k] = _with_earlier(fronts[k], known, targets[k])
     places = range(len(targets))
-    fronts = _shared(options, fronts, targets, state, start)
+    fronts = _shared(options, fronts, finished, targets, state, start)
     last = view.finished([fronts[k] for k in places], [finished[k] for k in places], targets, state)
     for observer in observers:
         observer.on_round(last)
@@ -398,6 +398,7 @@ def _without_waves_for_others(finished: Sequence[Candidate], lengths: Array) -> 
 def _shared(
     options: FitOptions,
     fronts: dict[int, list[Candidate]],
+    finished: Mapping[int, Sequence[Candidate]],
     targets: Sequence[Target],
     state: State,
     start: float,
@@ -408,6 +409,7 @@ def _shared(
         return fronts
     found = shared_fronts(
         [fronts[k] for k in range(len(targets))],
+        [finished[k] for k in range(len(targets))],
         targets,
         options.selection,
         state.largest,

@@ -3,16 +3,19 @@
 Each output has a front of its own, and each front its selected equation. Where these contain the
 same unit, its constants are fitted to the rows of all outputs (`ieql.equations.sharing`), so that
 it is the same to the last digit, and together they are a network with shared units, each paid for
-once (the paper's section "Architecture" and "Complexity Measure").
+once (the paper's section "Architecture" and "Complexity Measure"). By description length the whole
+is selected: of equations that the rows of an output do not tell apart, that which shares more.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ieql.equations.builder import joined
 from ieql.equations.finish import TRIM_ROWS, presented
@@ -20,14 +23,24 @@ from ieql.equations.program import free_constants
 from ieql.equations.sharing import fitted_together, outputs_of
 from ieql.model import chosen
 from ieql.prior import Prior
-from ieql.selection import CONNECTION, Candidate
+from ieql.selection import CONNECTION, DEFAULT, Candidate, scores
 from ieql.target import Target
 
 __all__ = ["shared_fronts", "with_savings"]
 
+Array = NDArray[np.float64]
+WITHIN = 10.0
+"""Twice the nats by which an equation may be longer than the best of its output: the rows do not
+tell them apart, see `ieql.alternatives`."""
+PER_OUTPUT = 3
+"""Equations of each output that are tried."""
+MANY, MOST_WHOLES = 1000, 6
+"""Combinations that are looked at, and those that are tried in earnest."""
+
 
 def shared_fronts(
     fronts: Sequence[Sequence[Candidate]],
+    finished: Sequence[Sequence[Candidate]],
     targets: Sequence[Target],
     criterion: str,
     largest: Sequence[float],
@@ -39,6 +52,8 @@ def shared_fronts(
     ----------
     fronts : sequence of sequences of Candidate
         One per output, in the user's coordinates.
+    finished : sequence of sequences of Candidate
+        Per output all equations that were finished, those of the front among them.
     targets : sequence of Target
         With the rows of each output.
     criterion : str
@@ -51,30 +66,75 @@ def shared_fronts(
     Returns
     -------
     list of lists of Candidate
-        The same fronts, but for the selected equations; these are selected still.
+        The same fronts, but for the selected equations; the criterion selects these.
     """
     plain = [list(front) for front in fronts]
     if not all(plain):
         return plain
+    errors = [t.mean_errors for t in targets]
 
-    def selected(of: Sequence[Sequence[Candidate]]) -> tuple[int, ...]:
-        errors = [t.mean_errors for t in targets]
-        return chosen(of, criterion, errors, largest, targets[0].n_rows)
+    def selected(of: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+        places = chosen(of, criterion, errors, largest, targets[0].n_rows)
+        return [front[i] for front, i in zip(of, places, strict=True)]
 
-    places = selected(plain)
-    apart = [front[i] for front, i in zip(plain, places, strict=True)]
     prior = targets[0].task.prior
-    for found in (_together(apart, targets, bound), apart):
-        if found is None:
-            continue
-        fitted = with_savings(found, prior, [t.fitting.n_rows for t in targets])
-        result = [
-            [*front[:i], c, *front[i + 1 :]]
-            for front, i, c in zip(plain, places, fitted, strict=True)
-        ]
-        if selected(result) == places:
-            return result
-    return plain
+    n_rows = [t.fitting.n_rows for t in targets]
+    apart = selected(plain)
+    wholes = [apart]
+    if criterion == DEFAULT:
+        wholes += _wholes(plain, finished, targets)
+    best, shortest = plain, math.inf
+    for whole in wholes[:MOST_WHOLES]:
+        for found in (_together(whole, targets, bound), whole):
+            if found is None:
+                continue
+            found = with_savings(found, prior, n_rows)
+            trial = [
+                _replaced(front, old, new)
+                for front, old, new in zip(plain, whole, found, strict=True)
+            ]
+            # What is told of the choice must be true: the criterion takes these and no others.
+            is_chosen = all(a is b for a, b in zip(selected(trial), found, strict=True))
+            length = sum(float(_lengths([c], t)[0]) for c, t in zip(found, targets, strict=True))
+            if is_chosen and length < shortest:
+                best, shortest = trial, length
+    return best
+
+
+def _wholes(
+    fronts: Sequence[Sequence[Candidate]],
+    finished: Sequence[Sequence[Candidate]],
+    targets: Sequence[Target],
+) -> list[list[Candidate]]:
+    """Equations that may be one network, the shortest by themselves first.
+
+    By description length it is the whole that counts: an equation that is hardly longer than the
+    best of its output may share so much with the others that together they are shorter.
+    """
+    near, lengths = [], []
+    for front, others, target in zip(fronts, finished, targets, strict=True):
+        known = {id(c): c for c in (*front, *others)}
+        own = _lengths(list(known.values()), target)
+        order = np.argsort(own, kind="stable")[:PER_OUTPUT].tolist()
+        order = [k for k in order if own[k] <= own[order[0]] + WITHIN]
+        near.append([list(known.values())[k] for k in order])
+        lengths.append([float(own[k]) for k in order])
+    places = itertools.islice(itertools.product(*(range(len(n)) for n in near)), MANY)
+    ordered = sorted(places, key=lambda ps: sum(lengths[k][p] for k, p in enumerate(ps)))
+    return [[near[k][p] for k, p in enumerate(ps)] for ps in ordered]
+
+
+def _lengths(candidates: Sequence[Candidate], target: Target) -> Array:
+    return scores(
+        candidates, DEFAULT, mean_error=target.mean_errors["validation"], n_rows=target.n_rows
+    )
+
+
+def _replaced(front: Sequence[Candidate], old: Candidate, new: Candidate) -> list[Candidate]:
+    """A front with one candidate in the place of another, or beside the others if it had none."""
+    if any(c is old for c in front):
+        return [new if c is old else c for c in front]
+    return sorted([*front, new], key=lambda c: (c.complexity, c.rmse_validation))
 
 
 def _together(

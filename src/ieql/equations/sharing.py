@@ -322,7 +322,7 @@ class _Together:
             total, _, S, rhs, groups = found
             if not groups:
                 break
-            step, *_ = np.linalg.lstsq(S, rhs, rcond=None)
+            step = np.asarray(np.linalg.lstsq(S, rhs, rcond=None)[0], dtype=np.float64)
             better = None
             for halving in range(HALVINGS):
                 trial = self._moved(theta, ties, groups, 0.5**halving * step)
