@@ -28,7 +28,7 @@ ORDER: list[str | tuple[str, ...]] = [
     ("options", "whole", "model", "alternatives", "ambiguity", "suggestions"),
     "export.*",
     "report.*",
-    ("observer", "target", "sharing", "learn"),
+    ("observer", "target", "shared_fronts", "learn"),
     "run.*",
     ("console", "progress", "plots", "regressor"),  # the doors, the public names between them
     "__init__",

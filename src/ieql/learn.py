@@ -29,7 +29,7 @@ from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import DEFAULT, Candidate, Front, scores, thinned
-from ieql.sharing import shared_fronts
+from ieql.shared_fronts import shared_fronts
 from ieql.target import Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel

@@ -110,7 +110,7 @@ class Candidate:
         rows cannot tell apart (`ieql.ambiguity`).
     saved : float
         Twice the nats that it saves to share units with the equations of other outputs, its part of
-        them: what is shared is described once (`ieql.sharing`).
+        them: what is shared is described once (`ieql.shared_fronts`).
     """
 
     expression: Expression

@@ -5,8 +5,10 @@ The paper's network maps the inputs to several outputs through shared units (sec
 constants: exp(-0.502 x) in one and exp(-0.499 x) in the other. Where all constants of a unit and of
 what stands inside it agree within errors that are small beside them, that is hardly chance: the
 evidence for one common constant is about ln(|c| / (2.5 s)) - d²/(2 s²) nats, d being the difference
-and s its standard error. The unit is then made one, all constants are fitted together, each output
-in units of its own noise, and a likelihood ratio says whether the rows of any output object.
+and s its standard error; and each connection inside is one that need not be told again, which the
+description length of an equation has at 1.7 nats. The unit is then made one, all constants are
+fitted together, each output in units of its own noise, and a likelihood ratio says whether the rows
+of any output object.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ Place = tuple[int, int]
 """A constant: the number of the equation, and the place among its constants."""
 EVIDENCE = 1.0
 """Nats by which the rows must prefer that a unit is the same in two equations."""
+CONNECTION = 1.7
+"""Nats that it takes to tell a connection, half of what `ieql.selection` has in its units."""
 CHANCE = 0.01
 """How often a unit that is the same in truth is left apart."""
 NEAR = 1e-9
@@ -122,6 +126,7 @@ class _Match:
     """A unit of one equation and its counterpart in another: which constants correspond."""
 
     pairs: tuple[tuple[Place, Place], ...]
+    n_connections: int
 
 
 def _matches(equations: Sequence[Expression]) -> list[_Match]:
@@ -138,7 +143,9 @@ def _matches(equations: Sequence[Expression]) -> list[_Match]:
                 if numbers[p][d + a] == numbers[q][d + b]:
                     pairs: dict[tuple[Place, Place], None] = {}
                     _pair(equations, numbers, starts, (p, a), (q, b), pairs)
-                    found.append(_Match(tuple(pairs)))
+                    biases = set(starts[p].values())
+                    n_weights = sum(t not in biases for (_, t), _ in pairs)
+                    found.append(_Match(tuple(pairs), n_weights))
     return sorted(found, key=lambda m: -len(m.pairs))
 
 
@@ -254,7 +261,7 @@ class _Together:
 
     def evidence(self, match: _Match) -> float:
         """Nats by which the rows prefer that a unit is the same, to first order."""
-        differences, variances, evidence = [], [], 0.0
+        differences, variances, evidence = [], [], CONNECTION * match.n_connections
         for one, two in match.pairs:
             a, b = (float(self.theta[k][t]) for k, t in (one, two))
             errors = [self._error(p) for p in (one, two)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import joblib
 import numpy as np
 import pytest
@@ -121,4 +123,13 @@ def test_the_number_of_jobs_does_not_matter_for_several_outputs(two_tasks):
     with joblib.parallel_config("threading"):
         two = run(two_tasks, 3, n_jobs=2)
     for a, b in zip(one.fronts, two.fronts, strict=True):
+        assert [c.expression.text() for c in a] == [c.expression.text() for c in b]
+
+
+def test_a_search_that_was_cut_short_goes_on_as_if_it_had_not_been(two_tasks):
+    whole, state = run(two_tasks, 5), run(two_tasks, 4)
+    trainer = FastTrainer()
+    read = trainer.read({**json.loads(json.dumps(state.to_form())), "reason": ""}, two_tasks)
+    again = train(trainer, two_tasks, Budget(max_trainings=5), resumed=read)
+    for a, b in zip(whole.fronts, again.fronts, strict=True):
         assert [c.expression.text() for c in a] == [c.expression.text() for c in b]

@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import fitted
 from ieql import IEQLRegressor
+from ieql.cli import app
 from ieql.data.dataset import Dataset
 from ieql.equations.expression import Expression
 from ieql.equations.finish import presented
@@ -18,7 +20,7 @@ from ieql.equations.refit import refit
 from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.selection import CONNECTION, scores
-from ieql.sharing import shared_fronts, with_savings
+from ieql.shared_fronts import shared_fronts, with_savings
 from ieql.target import prepare
 from ieql.training.trainers import Trainer
 from ieql.whole import Whole
@@ -117,6 +119,8 @@ def test_a_run_goes_on_and_still_shares(tmp_path):
     stored = json.loads((tmp_path / "run" / "model.json").read_text())
     assert len(stored["fronts"]) == 2
     assert "Together: complexity" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "run")])
+    assert again.whole().sentence() in shown.stdout
 
 
 def test_the_papers_example_with_an_output_that_is_zero():
