@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from ieql.equations.builder import joined
 from ieql.equations.finish import TRIM_ROWS, presented
 from ieql.equations.program import free_constants
-from ieql.equations.sharing import fitted_together, outputs_of
+from ieql.equations.shared_units import outputs_of
+from ieql.equations.sharing import fitted_together
 from ieql.model import chosen
 from ieql.prior import Prior
 from ieql.selection import CONNECTION, DEFAULT, Candidate, scores

@@ -13,7 +13,7 @@ from typing import Any
 
 from ieql.equations.builder import joined
 from ieql.equations.expression import Expression
-from ieql.equations.sharing import SharedUnit, shared_units
+from ieql.equations.shared_units import SharedUnit, shared_units
 from ieql.prior import Prior
 
 __all__ = ["Whole"]

@@ -9,7 +9,8 @@ from ieql.data.sample import Sample
 from ieql.equations.builder import joined
 from ieql.equations.expression import Expression
 from ieql.equations.refit import refit
-from ieql.equations.sharing import fitted_together, shared_units
+from ieql.equations.shared_units import shared_units
+from ieql.equations.sharing import fitted_together
 
 NAMES = ("x", "z")
 
@@ -31,28 +32,6 @@ def together(truths, starts=None, **options):
     starts = starts or truths
     equations = [refit(e, s) for e, s in zip(parsed(*starts), samples, strict=True)]
     return equations, samples, fitted_together(equations, samples)
-
-
-# --- one graph -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("texts", "shared"),
-    [
-        (["2*exp(-x)", "3*exp(-x) + z"], [("exp(-x)", (0, 1))]),
-        (["cos(x*z)", "exp(x*z)"], [("x*z", (0, 1))]),
-        (["cos(x)/z", "cos(x)/z + 1"], [("cos(x)/z", (0, 1))]),  # the cosine is inside
-        (["x", "x + z"], []),  # inputs are no units
-        (["cos(x)", "cos(2*x)"], []),
-        (["cos(x)", "z", "2*cos(x)"], [("cos(x)", (0, 2))]),
-    ],
-)
-def test_what_several_outputs_use(texts, shared):
-    found = shared_units(joined(parsed(*texts)))
-    assert [(unit.text, unit.outputs) for unit in found] == shared
-
-
-# --- fitted together -----------------------------------------------------------------------------
 
 
 def test_the_same_unit_gets_the_same_constants_to_the_last_digit():

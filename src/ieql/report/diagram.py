@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression, Sum
-from ieql.equations.sharing import outputs_of
+from ieql.equations.shared_units import outputs_of
 from ieql.prior import Prior
 from ieql.units import DIV, IDENTITY, MUL, SQRT, SQUARE
 
