@@ -14,7 +14,9 @@ from ieql import IeqlError, IEQLRegressor, Prior, Unit, load_problem
 from ieql.equations.expression import Expression
 from ieql.export.formats import Format, register_format
 from ieql.problems import Problem
+from ieql.report.architecture import architecture
 from ieql.training.paper import PaperSettings
+from ieql.whole import Whole
 
 TARGET = Path(__file__).with_name("api.md")
 INTRODUCTION = """# API reference
@@ -40,6 +42,8 @@ ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (Problem, "ieql.problems", PROBLEM),
     (PaperSettings, "ieql.training.paper", None),
     (Expression, "ieql.equations.expression", EXPRESSION),
+    (Whole, "ieql.whole", ("sentence",)),
+    (architecture, "ieql.report.architecture", ()),
     (IeqlError, "ieql", ()),
 ]
 

@@ -1,8 +1,9 @@
-"""Figures of the method: slices, relaxation, gates, selection, and the printed engine equations.
+"""Figures of the method: architecture, slices, relaxation, gates, selection, printed equations.
 
-These are the paper's figures "dataset_contour", "divergence_relaxation", "l0_plots" and "f", and
-the appendix "Different Combustion engine Equations". Every formula is the library's own. Figures
-are drawn from the stored parts and from equations alone; only the selection on S0 learns anything.
+These are the paper's figures "Exemplary setup of the iEQL", "dataset_contour",
+"divergence_relaxation", "l0_plots" and "f", and the appendix "Different Combustion engine
+Equations". Every formula is the library's own. Figures are drawn from the stored parts and from
+equations alone; only the architecture and the selection on S0 learn anything.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import architecture_figure
 from experiments.budget import Budget
 from experiments.store import Part, Store
 from ieql import IEQLRegressor
@@ -96,6 +98,9 @@ def run(store: Store, budget: Budget) -> None:
     budget : Budget
         Rows, seconds and processes of the two fits on S0; the rest is cheap.
     """
+    network = store.part("architecture", budget, architecture_figure.learned, budget)
+    store.csv("architecture", network["outputs"])
+    store.figure("architecture", architecture_figure.draw(network))
     slices = store.part("slices", budget, _slices)
     store.csv("slices", slices["panels"])
     store.figure("slices", _draw_slices(slices))
@@ -633,6 +638,8 @@ def section(store: Store) -> str:
     parts = store.parts
     paragraphs: Iterable[str] = (
         "## Figures of the method",
+        _image("architecture", "A network with two outputs"),
+        architecture_figure.words(parts["architecture"]),
         _slices_text(parts["slices"]),
         _relaxation_text(parts["relaxation"]),
         _gates_text(parts["gates"]),

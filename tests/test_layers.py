@@ -25,10 +25,10 @@ ORDER: list[str | tuple[str, ...]] = [
     # Problems are data and the equations behind them: the search and the doors may use them, too.
     ("problems", "selection", "doubts"),
     "training.*",
-    ("options", "model", "alternatives", "ambiguity", "suggestions"),
+    ("options", "whole", "model", "alternatives", "ambiguity", "suggestions"),
     "export.*",
     "report.*",
-    ("observer", "target", "learn"),
+    ("observer", "target", "shared_fronts", "learn"),
     "run.*",
     ("console", "progress", "plots", "regressor"),  # the doors, the public names between them
     "__init__",

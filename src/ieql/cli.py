@@ -641,6 +641,8 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
         typer.echo(visible(f"  {name} = {equation.text()}"))
     for k in range(len(chosen)):
         typer.echo(visible(model.fitted_.why(k)))
+    if "together" in front.attrs:
+        typer.echo(visible(front.attrs["together"]["sentence"]))
     typer.echo()
     used = {name for equation in chosen for name in equation.inputs_used}
     matter = [name for name in model.feature_names_ if name in used]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +29,8 @@ from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import DEFAULT, Candidate, Front, scores, thinned
-from ieql.target import CHOSEN_FOR_INTERVALS, Target, reconsidered
+from ieql.shared_fronts import shared_fronts
+from ieql.target import Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
@@ -52,6 +53,8 @@ BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
+LATE = 0.96
+"""Part of the time from which on only quick steps are done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +166,7 @@ def learn(
     for k, known in enumerate(earlier.fronts):
         fronts[k] = _with_earlier(fronts[k], known, targets[k])
     places = range(len(targets))
+    fronts = _shared(options, fronts, finished, targets, state, start)
     last = view.finished([fronts[k] for k in places], [finished[k] for k in places], targets, state)
     for observer in observers:
         observer.on_round(last)
@@ -317,7 +321,7 @@ def _finish_all(
 ) -> dict[int, list[Candidate]]:
     """Bring what is worth it to the user's coordinates, in parallel."""
     # From here on only the quick steps: the last equation still has to be finished in time.
-    deadline = start + 0.96 * (options.max_time or float("inf"))
+    deadline = start + LATE * (options.max_time or float("inf"))
     jobs = [
         ((k, i, cut), finish_candidate, (c, targets[k], options.output_bound, cut, deadline))
         for k in which
@@ -402,6 +406,29 @@ def _without_waves_for_others(finished: Sequence[Candidate], lengths: Array) -> 
     ]
 
 
+def _shared(
+    options: FitOptions,
+    fronts: dict[int, list[Candidate]],
+    finished: Mapping[int, Sequence[Candidate]],
+    targets: Sequence[Target],
+    state: State,
+    start: float,
+) -> dict[int, list[Candidate]]:
+    """The fronts with units that the selected equations share, where there is time for it."""
+    late = time.monotonic() > start + LATE * (options.max_time or float("inf"))
+    if len(targets) == 1 or late or state.interrupted:
+        return fronts
+    found = shared_fronts(
+        [fronts[k] for k in range(len(targets))],
+        [finished[k] for k in range(len(targets))],
+        targets,
+        options.selection,
+        state.largest,
+        options.output_bound,
+    )
+    return dict(enumerate(found))
+
+
 def _with_earlier(
     front: list[Candidate], earlier: Sequence[Candidate], target: Target
 ) -> list[Candidate]:
@@ -419,6 +446,7 @@ def _with_earlier(
                 tails=target.tails(c.expression),
                 dependence=target.dependence,
                 ambiguity=0.0,  # not in the error any more; it is added anew
+                saved=0.0,  # as this is
             )
         )
     return thinned(Front([*measured, *front]))
@@ -474,27 +502,4 @@ def finish_candidate(
         )
     if equation is None:
         return None
-    e = equation.expression
-    with np.errstate(all="ignore"):
-        rmse_train, rmse_validation, rmse_extrapolation = target.errors(e)
-        evidence, tails = target.evidence(e), target.tails(e)
-    return Candidate(
-        expression=e,
-        complexity=e.complexity(target.task.prior),
-        n_parameters=e.n_parameters,
-        rmse_train=rmse_train,
-        rmse_validation=rmse_validation,
-        rmse_extrapolation=rmse_extrapolation,
-        standard_errors=equation.standard_errors,
-        precise=equation.precise,
-        proved=equation.proved,
-        excess=equation.excess,
-        wave_cost=equation.wave_cost,
-        evidence=evidence,
-        tails=tails,
-        dependence=target.dependence,
-        # The rows chose the structure, too, which flatters its residuals.
-        band=None
-        if equation.band is None
-        else equation.band.widened(target.flattery(e, CHOSEN_FOR_INTERVALS)),
-    )
+    return target.candidate(equation)

@@ -39,6 +39,7 @@ from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
+from ieql.whole import Whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +232,11 @@ class FittedModel:
         return self.selected_by(criterion, fronts, errors)
 
     def equations(self, precise: bool = False) -> pd.DataFrame:
-        """The front as a table, simplest first; errors are in the unit of y."""
+        """The front as a table, simplest first; errors are in the unit of y.
+
+        With several outputs its ``attrs["together"]`` says what the selected equations are as one
+        network, see `whole`.
+        """
         import pandas as pd
 
         rows = []
@@ -250,7 +255,14 @@ class FittedModel:
                     "selected": i == self.selected[k],
                 }
                 rows.append(row)
-        return pd.DataFrame(rows)
+        frame = pd.DataFrame(rows)
+        if len(self.fronts) > 1:
+            frame.attrs["together"] = self.whole().to_form()
+        return frame
+
+    def whole(self, index: int | None = None, precise: bool = False) -> Whole:
+        """The selected equations of all outputs as one network; `index` as in `expressions`."""
+        return Whole.of(self.expressions(index, precise), self.targets, self.prior)
 
     def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
         """The constants of the selected equations, or of row `index` of `equations`, as a table.

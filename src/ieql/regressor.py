@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from ieql.export.functions import Equation
     from ieql.observer import Observer, Snapshot
+    from ieql.whole import Whole
 
 __all__ = ["IEQLRegressor", "resume_run"]
 
@@ -118,7 +119,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         X : DataFrame or array (rows, inputs)
             Column names are used in the equations; without names they are x0, x1, …
         y : array (rows,) or (rows, outputs)
-            One equation is learned per output.
+            One equation is learned per output, and units that several of them have in common are
+            fitted together; see `whole`.
         sample_weight : array (rows,), optional
             If all are whole numbers, how many rows each row stands for; else how precise each row
             is (1/σ², in any unit: only their ratios matter).
@@ -334,6 +336,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         for k, name in enumerate(model.targets):
             lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
             lines += [model.why(k)]
+        if len(model.targets) > 1:
+            lines += ["", visible(model.whole().sentence())]
         return "\n".join(lines)
 
     def _repr_html_inner(self) -> str:
@@ -408,7 +412,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     @property
     def equations_(self) -> pd.DataFrame:
-        """The front as a table, simplest first; errors are in the unit of y."""
+        """The front as a table, simplest first; errors are in the unit of y.
+
+        With several outputs, ``equations_.attrs["together"]`` says which units the selected
+        equations share and what they cost together, as `whole` does.
+        """
         return self._fitted().equations()
 
     @property
@@ -491,6 +499,25 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         check_is_fitted(self, "fitted_")
         return self.fitted_.candidate(index, output).equation(precise)
+
+    def whole(self, index: int | None = None, *, precise: bool = False) -> Whole:
+        """The selected equations of all outputs as one network, with shared units shared.
+
+        Parameters
+        ----------
+        index : int, optional
+            Another equation of one output: a row of `equations_`, as in `predict`.
+        precise : bool, default False
+            With all fitted digits, not only those that are shown.
+
+        Returns
+        -------
+        Whole
+            ``expression``, one graph with all outputs; its ``complexity``, in which what is inside
+            a shared unit is counted once; ``complexity_apart``, the sum over the equations; and
+            ``shared``, the units that several outputs use. Printed, it says all of that.
+        """
+        return self._fitted().whole(index, precise)
 
     def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
         """The constants of the selected equation with their standard errors.

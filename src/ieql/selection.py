@@ -108,6 +108,9 @@ class Candidate:
     ambiguity : float
         What `rmse_validation` contains, added as a square, for the choice among equations that the
         rows cannot tell apart (`ieql.ambiguity`).
+    saved : float
+        Twice the nats that it saves to share units with the equations of other outputs, its part of
+        them: what is shared is described once (`ieql.shared_fronts`).
     """
 
     expression: Expression
@@ -126,6 +129,7 @@ class Candidate:
     dependence: float = 0.0
     band: PredictionBand | None = None
     ambiguity: float = 0.0
+    saved: float = 0.0
 
     @property
     def rmse_rows(self) -> float:
@@ -174,6 +178,7 @@ class Candidate:
             "dependence": self.dependence,
             "band": None if self.band is None else self.band.to_form(),
             "ambiguity": self.ambiguity,
+            "saved": self.saved,
         }
 
     @classmethod
@@ -206,6 +211,7 @@ class Candidate:
             dependence=float(form.get("dependence", 0.0)),
             band=None if band is None else PredictionBand.from_form(band, all_digits or equation),
             ambiguity=float(form.get("ambiguity", 0.0)),
+            saved=float(form.get("saved", 0.0)),
             **errors,
         )
 
@@ -540,7 +546,8 @@ def scores(
     waves cheaper than all other units. Where noise with heavy tails (Student's, three degrees of
     freedom) tells the residuals better than normal noise, it counts: a law need not run through the
     rows far off. A law that would not be worth its price if noise had heavy tails,
-    because all it explains are single rows far off, counts as if it had.
+    because all it explains are single rows far off, counts as if it had. Of units that the
+    equations of several outputs share, each pays its part.
 
     Taken literally, one wild error flattens all the others to nearly zero. Therefore candidates
     with a quantity that is not finite are left out, and errors are clipped at that of the mean
@@ -650,7 +657,7 @@ def _description_lengths(candidates: Sequence[Candidate], context: Context) -> V
         # What a constant is, if it is not fitted, has to be said, too: 2/3, or the a of
         # a - a·exp(-k t) once more.
         length += CONNECTION * c.n_explained
-        values.append(length + FAR_COST * c.goes_too_far + c.wave_cost)
+        values.append(length + FAR_COST * c.goes_too_far + c.wave_cost - c.saved)
     # Finite whatever the errors: the search asks at every moment, and has to get an answer.
     finite = np.isfinite(values)
     return np.where(finite, values, np.finfo(np.float64).max)

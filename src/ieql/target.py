@@ -18,6 +18,7 @@ from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted
 from ieql.equations.description import heavier_tails
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.finish import FinishedEquation
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.prior import Prior
@@ -190,6 +191,33 @@ class Target:
         gained = heavier_tails(residual, rows.weight, DEGREES)
         return gained * self.fitting.n_rows / rows.n_rows if math.isfinite(gained) else 0.0
 
+    def candidate(self, equation: FinishedEquation) -> Candidate:
+        """Measure a finished equation."""
+        e = equation.expression
+        with np.errstate(all="ignore"):
+            rmse_train, rmse_validation, rmse_extrapolation = self.errors(e)
+            evidence, tails = self.evidence(e), self.tails(e)
+        return Candidate(
+            expression=e,
+            complexity=e.complexity(self.task.prior),
+            n_parameters=e.n_parameters,
+            rmse_train=rmse_train,
+            rmse_validation=rmse_validation,
+            rmse_extrapolation=rmse_extrapolation,
+            standard_errors=equation.standard_errors,
+            precise=equation.precise,
+            proved=equation.proved,
+            excess=equation.excess,
+            wave_cost=equation.wave_cost,
+            evidence=evidence,
+            tails=tails,
+            dependence=self.dependence,
+            # The rows chose the structure, too, which flatters its residuals.
+            band=None
+            if equation.band is None
+            else equation.band.widened(self.flattery(e, CHOSEN_FOR_INTERVALS)),
+        )
+
     def outliers(self, front: Sequence[Candidate]) -> Mask:
         """Which rows lie far from the equation that describes the data best."""
         best = front[
@@ -301,6 +329,7 @@ def _target(
         else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
         scale=inputs.scale,
         unit=float(zscore.scale.item()),
+        rows=np.flatnonzero(~aside[: len(own)])[:SEARCH_ROWS],
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 

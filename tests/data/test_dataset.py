@@ -662,12 +662,19 @@ def test_bad_weights_are_refused_in_a_sentence(weight: list[float], sentence: st
 
 
 def test_a_constant_target_is_refused() -> None:
-    X, y = rows()
+    X, _ = rows()
     with pytest.raises(IeqlError) as caught:
         Dataset.of(X, np.full(40, 3))
     assert str(caught.value) == "The target 'y' is 3.0 in every row: there is nothing to learn."
-    with pytest.raises(IeqlError, match=r"target 'b' is 0\.0 in every row"):
-        Dataset.of(X, np.c_[y, 0 * y], target_names=["a", "b"])
+    with pytest.raises(IeqlError, match=r"target 'a' is 3\.0 in every row"):
+        Dataset.of(X, np.full((40, 2), 3), target_names=["a", "b"])
+
+
+def test_beside_others_a_constant_target_is_an_equation_too() -> None:
+    X, y = rows()
+    data = Dataset.of(X, np.c_[y, np.zeros(40)], target_names=["a", "b"])
+    assert np.all(data.y[:, 1] == 0.0)
+    assert np.ptp(data.y[:, 0]) > 0.0
 
 
 def test_bad_shapes_and_names_are_refused() -> None:

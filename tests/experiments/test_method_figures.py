@@ -39,7 +39,7 @@ def store(folder):
 
 
 def test_all_files_are_there(folder):
-    for name in ("slices", "relaxation", "gates", "selection_s0"):
+    for name in ("architecture", "slices", "relaxation", "gates", "selection_s0"):
         for kind in ("svg", "png", "csv"):
             assert (folder / f"{name}.{kind}").stat().st_size > 100, (name, kind)
     with (folder / "printed_equations.csv").open(encoding="utf-8") as file:
@@ -62,6 +62,13 @@ def test_what_is_finished_is_not_run_again(folder, monkeypatch):
 
 
 # --- what the parts hold -------------------------------------------------------------------------
+
+
+def test_the_architecture_is_that_of_two_outputs_learned_together(store):
+    part = store.parts["architecture"]
+    assert [row["output"] for row in part["outputs"]] == ["y1", "y2"]
+    assert part["outputs"][1]["equation"] == "0"
+    assert part["complexity"] <= part["complexity_apart"]
 
 
 def test_slices_show_the_domains_of_the_paper(store):
@@ -160,7 +167,7 @@ def test_the_printed_equations_have_the_degrees_of_the_paper(store):
 def test_the_section_has_the_numbers_of_the_store(store):
     text = method_figures.section(store)
     assert text.startswith("## Figures of the method\n")
-    for name in ("slices", "relaxation", "gates", "selection_s0"):
+    for name in ("architecture", "slices", "relaxation", "gates", "selection_s0"):
         assert f"(../experiments/results/{name}.png)" in text
     median = store.parts["printed_equations/engine"]
     assert f"| plain median | 4 | 4 | {median['n_parameters']} | 79 |" in text

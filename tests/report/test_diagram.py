@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
+from ieql.equations.builder import joined
 from ieql.equations.expression import Expression
 from ieql.prior import PRESETS, Prior
 from ieql.report.diagram import diagram
-from ieql.report.findings import joined
 from ieql.report.network_drawing import network_drawing
 from strategies import expressions
 

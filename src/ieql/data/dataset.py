@@ -332,12 +332,12 @@ class Dataset:
         are_counts = bool(np.all(weight == np.round(weight)))
         if not are_counts:
             weight = weight * (len(weight) / np.sort(weight).sum())  # the same in any order
-        for name, column in zip(targets, outputs.T, strict=True):
-            if column.min() == column.max():
-                raise IeqlError(
-                    f"The target {name!r} is {float(column[0])} in every row: there is nothing to "
-                    "learn."
-                )
+        # Beside outputs that vary, one that does not is an equation too: y2 = 0.
+        if np.all(outputs.min(axis=0) == outputs.max(axis=0)):
+            raise IeqlError(
+                f"The target {targets[0]!r} is {float(outputs[0, 0])} in every row: there is "
+                "nothing to learn."
+            )
         inputs, outputs, weight, merged = _canonical(inputs, outputs, weight)
         if not isinstance(domain, Domain):
             extra = None if X_extra is None else np.asarray(X_extra, dtype=np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.units import DIV, EXP, LOG, MUL, Unit
 
-__all__ = ["Builder", "tidy", "translate"]
+__all__ = ["Builder", "joined", "tidy", "translate"]
 
 
 class Builder:
@@ -164,3 +164,13 @@ def translate(s: Sum, values: Sequence[Sum]) -> Sum:
     """A sum with each source replaced by a sum."""
     parts = [values[i].scaled(w) for i, w in zip(s.sources, s.weights, strict=True)]
     return Sum.total((Sum(s.bias), *parts))
+
+
+def joined(expressions: Sequence[Expression]) -> Expression:
+    """One graph for the outputs of all expressions: a unit that several use stands in it once."""
+    builder = Builder(expressions[0].names)
+    outputs: list[Sum] = []
+    for e in expressions:
+        values = builder.copy(e)
+        outputs += [translate(s, values) for s in e.outputs]
+    return builder.expression(*outputs)

@@ -24,6 +24,7 @@ from ieql.equations.program import Program
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.refit import refit
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
+from ieql.equations.sharing import SharedEquation
 from ieql.equations.shorter import (
     at_its_limit,
     multiplied_out,
@@ -38,7 +39,7 @@ from ieql.equations.standard_form import standard_form
 from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
 
-__all__ = ["FinishedEquation", "finish"]
+__all__ = ["TRIM_ROWS", "FinishedEquation", "finish", "presented"]
 
 Array = NDArray[np.float64]
 TRIM_ROWS = 50_000
@@ -116,22 +117,57 @@ def finish(
     forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
-        known = set_places(precise)
-        # Should rounding make it unsafe, it gets more digits, but never all of them.
-        for e in (readable(precise, part, domain, known), shortened(precise, known)):
-            proof = _sound(e, domain, prior, bounds, is_late)
-            if proof is None:
-                continue
-            # Who asks for all digits is to be as safe as who does not.
-            same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
-            far = excess(proof.low, proof.high, train.y)
-            errors, mse = standard_errors(e, part, known)
-            waves = wave_cost(e, part.head(PROBED).XT.T, prior)
-            all_digits = precise if same else e
-            band = PredictionBand.of(all_digits, train, e, domain)
-            if band is not None and band.noise.trends:
-                errors = uneven_errors(e, part, band.noise, known) or errors
-            return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
+        found = presented(precise, train, part, domain, prior, bounds, is_late)
+        if found is not None:
+            return found
+    return None
+
+
+def presented(
+    precise: Expression,
+    train: Sample,
+    part: Sample,
+    domain: Array,
+    prior: Prior,
+    bounds: tuple[float, float] | None = None,
+    is_late: Callable[[], bool] = lambda: False,
+    shared: SharedEquation | None = None,
+) -> FinishedEquation | None:
+    """An equation at its best fit with the digits that it deserves; None if it is not safe.
+
+    Parameters
+    ----------
+    precise : Expression
+        With all digits.
+    train, part : Sample
+        All training rows, and those that tell the errors of the constants.
+    domain, prior, bounds, is_late
+        As in `finish`.
+    shared : SharedEquation, optional
+        What other equations have a say in: these constants are rounded already.
+    """
+    known = set_places(precise)
+    common = {} if shared is None else shared.common
+    start = precise if shared is None else shared.shown
+    # Should rounding make it unsafe, it gets more digits, but never all of them.
+    for e in (
+        readable(start, part, domain, known | common.keys()),
+        shortened(start, known | common.keys()),
+    ):
+        proof = _sound(e, domain, prior, bounds, is_late)
+        if proof is None:
+            continue
+        # Who asks for all digits is to be as safe as who does not.
+        same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
+        far = excess(proof.low, proof.high, train.y)
+        errors, mse = standard_errors(e, part, known)
+        waves = wave_cost(e, part.head(PROBED).XT.T, prior)
+        all_digits = precise if same else e
+        band = PredictionBand.of(all_digits, train, e, domain)
+        if band is not None and band.noise.trends:
+            errors = uneven_errors(e, part, band.noise, known) or errors
+        errors = tuple(common.get(place, 0.0) or error for place, error in enumerate(errors))
+        return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
     return None
 
 

@@ -22,6 +22,7 @@ from ieql.units import COS, EXP, SIN
 
 __all__ = [
     "Information",
+    "half_place",
     "readable",
     "shortened",
     "shortest",
@@ -250,7 +251,7 @@ def _rounded(expression: Expression, known: Information, part: float) -> Array:
         R = triangular(M[:, [*rest[1:], g]])
         error = math.sqrt(known.variance) / max(abs(float(R[-1, -1])), 1e-300)
         rounding = EXACT * abs(float(found[g]))
-        tolerance = part * (_half_place(error) if error > rounding else rounding)
+        tolerance = part * (half_place(error) if error > rounding else rounding)
         found[g] = shortest(float(found[g]), tolerance)
     theta[known.free] = signs * found[label]
     return theta
@@ -261,7 +262,7 @@ def _bias_places(expression: Expression) -> list[int]:
     return [int(n) for n in np.cumsum([0, *(1 + len(s.weights) for s in expression.sums)])[:-1]]
 
 
-def _half_place(error: float) -> float:
+def half_place(error: float) -> float:
     """Half a unit of the place at which the second digit of an error stands."""
     if not (math.isfinite(error) and error > 0.0):
         return 0.0

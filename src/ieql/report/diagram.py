@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression, Sum
+from ieql.equations.shared_units import outputs_of
 from ieql.prior import Prior
 from ieql.units import DIV, IDENTITY, MUL, SQRT, SQUARE
 
@@ -113,7 +114,7 @@ class _Layout:
         self.depth = expression.depth
         self.levels = expression.levels
         self.spreads = _spreads(expression, X)
-        self.used_by = _outputs_of(expression)
+        self.used_by = outputs_of(expression)
         self.places: list[Place] = []
         self.at: dict[tuple[int, int], int] = {}  # (source, layer) → place that holds it there
 
@@ -190,7 +191,9 @@ class _Layout:
 
     def _column_of_outputs(self) -> list[int]:
         column: list[tuple[Place, int | None]] = [
-            (Place("output", name, 0, 0, True), None) for name in self.targets
+            # One that nothing enters is a constant, as y2 = 0 in the paper's figure.
+            (Place("output", name, 0, 0, bool(s.sources)), None)
+            for name, s in zip(self.targets, self.e.outputs, strict=True)
         ]
         return self._add(column, self.depth + 1)
 
@@ -268,17 +271,3 @@ def _spreads(expression: Expression, X: Array | None) -> list[float]:
         known = column[np.abs(column) < 1e150]
         spreads.append(float(np.std(known)) if len(known) else 1.0)
     return spreads
-
-
-def _outputs_of(expression: Expression) -> list[set[int]]:
-    """For each source the outputs that depend on it."""
-    d = len(expression.names)
-    found: list[set[int]] = [set() for _ in range(d + len(expression.nodes))]
-    for k, s in enumerate(expression.outputs):
-        for i in s.sources:
-            found[i].add(k)
-    for k in reversed(range(len(expression.nodes))):
-        for a in expression.nodes[k].args:
-            for i in a.sources:
-                found[i] |= found[d + k]
-    return found

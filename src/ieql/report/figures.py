@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ieql.prior import Prior
-from ieql.report.diagram import Diagram
+from ieql.report.diagram import Connection, Diagram
 from ieql.report.svg import extent
 from ieql.report.views import (
     Comparison,
@@ -40,6 +40,10 @@ __all__ = [
 LIVE, OUTSIDE, PROHIBITED, DEAD = "#0f766e", "#c2570c", "#c0322b", "#b8bec4"
 """Colours with a meaning, the same as in the report: they can be told apart when printed grey."""
 SHADE = "#0f766e22"
+MOST_WEIGHTS = 14
+"""Weights that are written on their connections; of more none is."""
+WEIGHT_AT = 0.42
+"""Where on a connection its weight stands: where lines enter a unit they are close."""
 
 
 def draw_pareto(ax: Axes, front: Sequence[Candidate], selected: int, target: str = "y") -> Axes:
@@ -152,7 +156,10 @@ def draw_units(ax: Axes, evidence: Evidence, prior: Prior) -> Axes:
 
 
 def draw_network(ax: Axes, network: Diagram) -> Axes:
-    """The network with its live connections, as in the paper's architecture figure."""
+    """The network with its live connections, as in the paper's architecture figure.
+
+    Weights stand on their connections if there are few; those of one are not written.
+    """
     for a, b in network.prohibited:
         ends = [network.places[k] for k in (a, b)]
         ax.plot(
@@ -169,12 +176,33 @@ def draw_network(ax: Axes, network: Diagram) -> Axes:
             [(p.column, -p.row) for p in map(network.places.__getitem__, connection.path)]
         )
         ax.plot(*_smooth(points), color=LIVE, linewidth=0.8 + 2.4 * connection.strength, zorder=2)
+    labelled = [c for c in network.connections if c.weight != 1.0]
+    for connection in labelled if len(labelled) <= MOST_WEIGHTS else ():
+        _draw_weight(ax, connection, network)
     for place in network.places:
         _draw_place(ax, place)
     ax.set_xlim(-0.5, network.n_columns - 0.5)
     ax.set_ylim(-network.n_rows / 2 - 0.2, network.n_rows / 2 + 0.2)
     ax.set_axis_off()
     return ax
+
+
+def _draw_weight(ax: Axes, connection: Connection, network: Diagram) -> None:
+    """The weight on the last piece of its connection, nearer to where it comes from."""
+    a, b = (network.places[k] for k in connection.path[-2:])
+    x, y = _smooth(np.array([(p.column, -p.row) for p in (a, b)]))
+    at = int(WEIGHT_AT * len(x))
+    ax.text(
+        x[at],
+        y[at],
+        f"{connection.weight:.4g}",
+        ha="center",
+        va="center",
+        fontsize="x-small",
+        color=LIVE,
+        bbox={"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none"},
+        zorder=4,
+    )
 
 
 def _draw_place(ax: Axes, place: Any) -> None:

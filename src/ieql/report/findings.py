@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ieql.equations.builder import Builder, translate
-from ieql.equations.expression import Expression, Sum
+from ieql.equations.builder import joined
+from ieql.equations.expression import Expression
 from ieql.model import FittedModel
 from ieql.report.evidence import Evidence
 
-__all__ = ["Findings", "joined"]
+__all__ = ["Findings"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +22,3 @@ class Findings:
     def selected_expression(self) -> Expression:
         """The selected equations of all outputs as one graph, with shared units shared."""
         return joined(self.model.expressions())
-
-
-def joined(expressions: Sequence[Expression]) -> Expression:
-    """One graph for the outputs of all expressions: a unit that several use stands in it once."""
-    builder = Builder(expressions[0].names)
-    outputs: list[Sum] = []
-    for e in expressions:
-        values = builder.copy(e)
-        outputs += [translate(s, values) for s in e.outputs]
-    return builder.expression(*outputs)

@@ -26,6 +26,8 @@ SELECTED = "background:rgba(64,150,140,0.18); font-weight:600"
 def notebook_html(model: FittedModel) -> str:
     """The selected equations and their fronts as HTML; names of the user's are escaped."""
     parts = [_output(model, k) for k in range(len(model.targets))]
+    if len(model.targets) > 1:
+        parts.append(f'<p style="margin:0.4em 0">{clean(model.whole().sentence())}</p>')
     if not model.finished:
         parts.append(
             "<p>The run was cut short or is still running: these equations passed fewer checks and "

@@ -124,7 +124,11 @@ def _joint(findings: Findings) -> Any:
         findings.selected_expression(), findings.model.targets, findings.model.prior, X
     )
     shared = sum(place.shared for place in network.places)
-    return {"drawing": _markup(network_drawing(network)), "n_shared": shared}
+    return {
+        "drawing": _markup(network_drawing(network)),
+        "n_shared": shared,
+        "sentence": findings.model.whole().sentence(),
+    }
 
 
 def _prior(findings: Findings) -> dict[str, Any]:

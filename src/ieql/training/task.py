@@ -61,6 +61,9 @@ class Task:
     steered : bool
         Whether labelled points outside steer the search, too; else they only choose in the end, as
         in the paper.
+    rows : array (rows,) or None
+        Which rows of the table those to train by are, so that several outputs can be trained
+        together although each has set other rows aside; None: the first ones, in their order.
     """
 
     names: tuple[str, ...]
@@ -78,6 +81,7 @@ class Task:
     scale: Array | None = None
     unit: float = 1.0
     steered: bool = False
+    rows: NDArray[np.intp] | None = None
 
     @property
     def inputs(self) -> tuple[int, ...]:

@@ -325,3 +325,88 @@ def test_compiled_and_numpy_steps_agree_on_the_edges_of_users_units():
     np.testing.assert_allclose(one.relax[0], two.relax[0], atol=2e-3)
     np.testing.assert_allclose(one.losses, two.losses, rtol=1e-2)
     assert one.losses[1] > 0.0
+
+
+# --- several outputs -----------------------------------------------------------------------------
+
+
+def joint_trainer(settings=SMALL, aside=(3, 7), **options):
+    """One network for two outputs, of which the second has set some rows aside."""
+    one = make_task("1/(x + 2) + log(y + 2)", noise=0.01, **options)
+    two = make_task("x*y + 0.5*x", noise=0.01, **options)
+    kept = ~np.isin(np.arange(len(two.train)), aside)
+    two = replace(two, train=two.train.subset(kept), rows=np.flatnonzero(kept))
+    return NetworkTraining(one, settings, others=(two,))
+
+
+def test_several_outputs_have_one_network():
+    t = joint_trainer()
+    assert t.network.n_outputs == 2
+    assert t.network.n_args == trainer().network.n_args + 1
+    model = t.start(0)
+    assert t.train(model, 2, None, 0, FOREVER)
+    graph = t.equation(model)
+    assert len(graph.outputs) == 2
+    apart = [graph.output(k).complexity(t.task.prior) for k in range(2)]
+    assert graph.complexity(t.task.prior) < sum(apart)  # what both use is paid for once
+
+
+@pytest.mark.parametrize("strength", [None, 1e-2])
+def test_compiled_and_plain_epochs_of_several_outputs_do_the_same(strength):
+    t = joint_trainer()
+    one, two = t.start(1), t.start(1)
+    run = t._compiled_epoch()
+    for k in range(3):
+        run(one, strength, k)
+        t._numpy_epoch(two, strength, k)
+    if strength is None:
+        np.testing.assert_allclose(one.w[0], two.w[0], atol=2e-3)
+        np.testing.assert_allclose(one.w[1], two.w[1], atol=2e-3)
+        np.testing.assert_allclose(one.losses, two.losses, rtol=1e-2, atol=1e-6)
+    else:
+        mean = [gates.probability(m.log_alpha[0][t.cost > 0]).mean() for m in (one, two)]
+        assert mean[0] == pytest.approx(mean[1], abs=0.01)
+
+
+def test_the_loss_is_the_sum_over_outputs_and_its_gradient_agrees_with_differences():
+    t = joint_trainer(prior=Prior(units=("cos", "mul"), prohibit=()))
+    XT, y, weight = (a.astype(float) for a in t.rows)
+    W = np.zeros(t.network.allowed.shape)
+    W[t.where] = t.start(2).w[0]
+    alpha = np.ones(t.network.n_args)
+
+    def gradient(W):
+        return objective.gradient(t.network, W, alpha, XT, y, weight)
+
+    Z = objective.forward(t.network, W, alpha, XT)[1][t.network.layer_rows[-1]]
+    errors = [np.average((Z[k] - y[k]) ** 2, weights=weight[k]) for k in range(2)]
+    found = gradient(W)
+    assert found.data == pytest.approx(sum(errors), rel=1e-9)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        step = np.zeros_like(W)
+        step[t.where] = 1e-6 * rng.normal(size=len(t.where[0]))
+        slope = gradient(W + step).data - gradient(W - step).data
+        assert slope == pytest.approx(2 * np.sum(found.W * step), rel=1e-3)
+
+
+def test_a_row_that_is_set_aside_for_one_output_does_not_spoil_it_or_the_other():
+    def trained(wild):
+        t = joint_trainer(aside=(3,))
+        _, y, _ = t.rows
+        y[1, 3] = wild  # the value of the row that the second output has set aside
+        model = t.start(0)
+        t.train(model, 2, None, 0, FOREVER)
+        return model.w[0]
+
+    np.testing.assert_array_equal(trained(0.0), trained(1e6))
+    np.testing.assert_array_equal(joint_trainer(aside=(3,)).rows[2][:, 3], [1.0, 0.0])
+
+
+def test_each_output_has_a_bound_of_its_own():
+    t = joint_trainer()
+    assert t.bounds.shape == (2, 2)
+    one, two = (replace(k, bounds=b) for k, b in zip(t.tasks, ((-3, 3), (-5, 5)), strict=True))
+    own = NetworkTraining(one, SMALL, others=(two,)).bounds
+    assert own[0].tolist() == [3.0, 5.0]
+    assert own[1].tolist() == pytest.approx([one.mean, two.mean])

@@ -158,3 +158,82 @@ def test_a_sweep_that_is_done_trains_on_if_asked_for():
     first = run()
     again = run(Budget(60.0, 5, min_time=50.0), resumed=first)
     assert again.n_trainings == 5
+
+
+# --- several outputs -----------------------------------------------------------------------------
+
+
+def two_tasks():
+    return [make_task("x*y + 0.5*x", noise=0.02), make_task("3*x*y + y", noise=0.02)]
+
+
+def test_one_network_learns_all_outputs_and_counts_once():
+    joint = run(tasks=two_tasks())
+    assert joint.n_trainings == SMALL.n_strengths
+    assert joint.reason == "all 4 models of the sweep are trained"
+    apart = run(tasks=two_tasks(), settings=replace(SMALL, joint=False))
+    assert apart.n_trainings == 2 * SMALL.n_strengths
+    assert apart.reason == joint.reason
+
+
+def test_the_equations_of_a_model_are_one_graph_in_which_shared_units_are_paid_once():
+    state = run(tasks=two_tasks())
+    prior = state.tasks[0].prior
+    saved = []
+    for number in range(SMALL.n_strengths):
+        whole = state.whole(number)
+        apart = [state.models[k, number].candidate.expression for k in range(2)]
+        assert len(whole.outputs) == 2
+        X = state.tasks[0].train.XT.T
+        expected = np.hstack([e.evaluate(X) for e in apart])
+        np.testing.assert_allclose(whole.evaluate(X), expected, rtol=1e-9, atol=1e-12)
+        saved.append(sum(e.complexity(prior) for e in apart) - whole.complexity(prior))
+    assert max(saved) > 0.0
+    assert state.whole(99) is None
+
+
+def test_a_joint_sweep_does_not_depend_on_processes_and_goes_on_where_it_stood():
+    tasks = two_tasks()
+    one, two = run(tasks=tasks), run(tasks=tasks, n_jobs=2)
+    texts = [[c.expression.text() for f in s.fronts for c in f] for s in (one, two)]
+    assert texts[0] == texts[1]
+    begun = run(Budget(None, 2), tasks=tasks)
+    read = PaperTrainer(SMALL).read(begun.to_form(), tasks)
+    again = run(tasks=tasks, resumed=read)
+    assert again.n_trainings == SMALL.n_strengths
+    assert [[c.expression.text() for f in again.fronts for c in f]] == texts[:1]
+
+
+def test_a_joint_network_that_diverges_is_counted_once():
+    result = run(tasks=two_tasks(), settings=replace(SMALL, first_epochs=0, rate=1e30))
+    assert result.reason.endswith("4 diverged")
+
+
+def test_joint_must_be_true_or_false():
+    with pytest.raises(IeqlError, match="joint must be True or False, not 'yes'"):
+        replace(SMALL, joint="yes").checked()
+
+
+def test_a_run_from_before_there_was_the_choice_has_the_same_settings():
+    assert "joint" not in PaperTrainer(SMALL).settings
+    assert PaperTrainer(replace(SMALL, joint=False)).settings["joint"] is False
+
+
+def test_joint_training_shares_a_costly_unit():
+    """y1 and y2 contain the same exponential; one network finds it once, for both."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.5, 1.5, (300, 2))
+    u = np.exp(-0.73 * X[:, 0] ** 2)
+    Y = np.column_stack([2 * u, 3 * u + X[:, 1]]) + 0.02 * rng.normal(size=(300, 2))
+    settings = {
+        "layers": 2, "copies": 2, "first_epochs": 400, "epochs": 1500, "n_strengths": 6,
+        "exponents": (-3.5, -1.5), "rate": 0.01, "batch": 50,
+    }  # fmt: skip
+    prior = {"units": ["exp", "square"], "costs": {"input": 1, "exp": 5, "square": 2}}
+    model = IEQLRegressor(
+        prior=prior, trainer=settings, max_trainings=6, n_jobs=1, random_state=1
+    ).fit(X, Y)
+    whole = model.whole()
+    assert [unit.outputs for unit in whole.shared] == [(0, 1)]
+    assert whole.shared[0].text.startswith("exp(")
+    assert whole.complexity == 14 < whole.complexity_apart == 17

@@ -110,6 +110,7 @@ def make_bank(
     rng: np.random.Generator,
     sizes: tuple[int, int] = (500, 700),
     chances: Array | None = None,
+    offered: Sequence[Expression] = (),
 ) -> Bank:
     """Draw a bank.
 
@@ -131,6 +132,9 @@ def make_bank(
         Number of entries of the first and second layer.
     chances : array (inputs,), optional
         How often each input is drawn; default: all alike.
+    offered : sequence of Expression
+        Equations of other outputs: their units are entries that cost only the connection to them,
+        as one network for all outputs has them already.
     """
     points = np.concatenate([XT, domain], axis=1)
     size = len(XT) + len(parent.nodes) + N_SWAPPED + N_GRAFTS + N_MONOMIALS + sum(sizes)
@@ -138,7 +142,10 @@ def make_bank(
         maker = _Maker(prior, points, XT.shape[1], parent, rng, chances, size)
         swapped = _swapped(parent, rng, N_SWAPPED)
         maker.graft([(e, [k]) for e, k in swapped if e.is_allowed(prior)], N_SWAPPED)
-        maker.graft([(e, range(len(e.nodes))) for e in others], N_GRAFTS)
+        before = len(maker.grafts)
+        maker.graft([(e, range(len(e.nodes))) for e in offered], N_GRAFTS // 2, is_paid=True)
+        left = N_GRAFTS - (len(maker.grafts) - before)
+        maker.graft([(e, range(len(e.nodes))) for e in others], left)
         maker.add_monomials()
         maker.grow(sizes[0], first=0)
         maker.grow(sizes[1], first=1)
@@ -240,16 +247,24 @@ class _Maker:
         self.costs[k] = cost
         self.count += 1
 
-    def graft(self, entries: Iterable[tuple[Expression, Sequence[int]]], limit: int) -> None:
-        """Add nodes of other equations, at most so many."""
+    def graft(
+        self,
+        entries: Iterable[tuple[Expression, Sequence[int]]],
+        limit: int,
+        is_paid: bool = False,
+    ) -> None:
+        """Add nodes of other equations, at most so many; if paid, they cost the connection."""
         d = len(self.XT)
         for expression, nodes in entries:
             values = expression._values(self.XT.T)
             for node in nodes:
                 value = values[d + node]
                 if limit > 0 and np.all(np.isfinite(value)) and np.ptp(value) > 0:
-                    cost = _cost_of(expression, node, self.prior)
-                    self._append(expression.nodes[node].unit.name, value, cost)
+                    name = expression.nodes[node].unit.name
+                    cost = self.prior.cost(name)
+                    if not is_paid:
+                        cost = _cost_of(expression, node, self.prior)
+                    self._append(name, value, cost)
                     self.grafts.append((expression, node))
                     limit -= 1
 

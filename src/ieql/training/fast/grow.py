@@ -6,7 +6,7 @@ around an argument (`reshape`), products are multiplied out; what looks most pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -54,12 +54,17 @@ class GrowSettings:
 
 
 def grow(
-    task: Task, archive: Archive, rng: np.random.Generator, settings: GrowSettings
+    task: Task,
+    archive: Archive,
+    rng: np.random.Generator,
+    settings: GrowSettings,
+    offered: Sequence[Expression] = (),
 ) -> Iterator[FittedExpression | None]:
     """Start from a parent of the archive, make moves, and yield every refitted child.
 
-    A pure function of (task, archive, state of rng, settings). None is yielded in between, as a
-    sign of life: whoever watches the clock can stop there.
+    A pure function of (task, archive, state of rng, settings, offered), `offered` being equations
+    of other outputs, whose units are grafts as well. None is yielded in between, as a sign of life:
+    whoever watches the clock can stop there.
     """
     sample = task.train.draw(settings.rows, rng)
     price = _price(task, archive, rng, settings)
@@ -74,7 +79,7 @@ def grow(
         if state is None:
             return
         children: list[FittedExpression] = []
-        for trial in _children(task, archive, state, sample, rng, settings):
+        for trial in _children(task, archive, state, sample, rng, settings, offered):
             yield None
             if trial is not None:
                 children.append(trial)
@@ -164,6 +169,7 @@ def _children(
     sample: Sample,
     rng: np.random.Generator,
     settings: GrowSettings,
+    offered: Sequence[Expression],
 ) -> Iterator[FittedExpression | None]:
     """The most promising changes of a state, refitted; None where one came to nothing."""
     others = list(archive)
@@ -177,6 +183,7 @@ def _children(
         [others[int(k)].expression for k in picks],
         rng,
         chances=chances,
+        offered=offered,
     )
     screen = Screen(state, sample, bank, task.prior)
     proposals = [*screen.additions(2), *screen.factors(2), *screen.replacements(1)]

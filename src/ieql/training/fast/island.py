@@ -8,7 +8,7 @@ not depend on how many of them run at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -97,8 +97,12 @@ def run_island(
     known: tuple[Candidate, ...],
     settings: FastSettings,
     deadline: float,
+    offered: tuple[Expression, ...] = (),
 ) -> Finds:
-    """Run trainings one after the other from an archive, until the deadline at most."""
+    """Run trainings one after the other from an archive, until the deadline at most.
+
+    `offered` is what was found for other outputs (`ieql.training.fast.joint`).
+    """
     from threadpoolctl import threadpool_limits
 
     archive = Archive(known, task.train.n_rows, task.steered)
@@ -108,7 +112,7 @@ def run_island(
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         for training in trainings:
             try:
-                _run_training(task, training, archive, settings, deadline, finds)
+                _run_training(task, training, archive, settings, deadline, finds, offered)
             except (ArithmeticError, np.linalg.LinAlgError):
                 continue  # a training that breaks down numerically is dropped; others go on
             if time.monotonic() > deadline or archive.is_exact:
@@ -123,10 +127,11 @@ def _run_training(
     settings: FastSettings,
     deadline: float,
     finds: Finds,
+    offered: tuple[Expression, ...],
 ) -> None:
     rng = np.random.default_rng(training.seed)
     kind = _kind(task, training, archive, rng)
-    for found in train(task, archive, rng, settings, kind):
+    for found in train(task, archive, rng, settings, kind, offered):
         finds.largest = max(finds.largest, found.complexity)
         if found.candidate is not None and archive.add(found.candidate):
             finds.candidates.append(found.candidate)
@@ -153,7 +158,12 @@ class Found:
 
 
 def train(
-    task: Task, archive: Archive, rng: np.random.Generator, settings: FastSettings, kind: str
+    task: Task,
+    archive: Archive,
+    rng: np.random.Generator,
+    settings: FastSettings,
+    kind: str,
+    offered: Sequence[Expression] = (),
 ) -> Iterator[Found]:
     """One training of one of `KINDS`, a pure function of its arguments and the state of `rng`.
 
@@ -161,7 +171,7 @@ def train(
     """
     states = {
         "law": lambda: laws(task, archive, rng, settings.laws),
-        "growth": lambda: grow(task, archive, rng, settings.grow),
+        "growth": lambda: grow(task, archive, rng, settings.grow, offered),
         "path": lambda: path(task, archive, rng, settings),
     }[kind]()
     final = task.train.draw(settings.final_rows, rng)

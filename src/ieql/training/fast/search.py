@@ -1,5 +1,7 @@
 """The fast trainer: many trainings in parallel, and one front per target.
 
+What was found for one output is offered to the others (`ieql.training.fast.joint`).
+
 Work comes in rounds. In a round every island runs a fixed number of trainings from the same front;
 after it the islands' finds are merged in the order of the islands. So the same seed gives the same
 front whatever the number of processes, as long as the time limit does not cut a round short.
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ieql.doubts import AND_COVERED
+from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.fast.complete import (
     Coverage,
@@ -25,6 +28,7 @@ from ieql.training.fast.covering import cover, due_again, look_around, next_due,
 from ieql.training.fast.grouped import grouped
 from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import FastSettings, Finds, Training, run_island
+from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
 from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.separate import separated
@@ -85,7 +89,8 @@ class FastTrainer(Trainer):
         return {"name": self.name, "steered": True} if self.steered else self.name
 
     def _own(self, tasks: Sequence[Task]) -> list[Task]:
-        return [replace(task, steered=self.steered) for task in tasks]
+        steered = self.steered
+        return [t if t.steered == steered else replace(t, steered=steered) for t in tasks]
 
     def first(self, tasks: Sequence[Task]) -> FastState:
         """The mean predictors, and nothing done yet."""
@@ -128,11 +133,12 @@ class FastTrainer(Trainer):
         rounds = _plan(state.number, state.progress, budget)
         number = state.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
         known = [archive.shared() for archive in state.archives]
+        offered = offers(state.archives)
         # Starting processes takes seconds; by then an easy equation is found in this one.
         is_worth_it = state.n_processes != 1 or deadline - time.monotonic() > STARTING
         state.n_processes = budget.n_jobs if is_worth_it and not _is_small(rounds) else 1
         for part, is_last in _parts(rounds):
-            _run_round(state, part, known, self.numbers, deadline)
+            _run_round(state, part, known, offered, self.numbers, deadline)
             if all(a.is_exact for a in state.archives):
                 break
             if not is_last:
@@ -281,12 +287,14 @@ def _run_round(
     state: FastState,
     rounds: Rounds,
     known: Sequence[tuple[Candidate, ...]],
+    offered: Sequence[tuple[Expression, ...]],
     numbers: FastSettings,
     deadline: float,
 ) -> None:
     jobs = (
-        (key, run_island, (state.tasks[key[0]], trainings, known[key[0]], numbers, deadline))
+        (key, run_island, (state.tasks[k], trainings, known[k], numbers, deadline, offered[k]))
         for key, trainings in rounds.items()
+        for k in key[:1]
     )
     finds: dict[tuple[int, int], Finds] = {}
     try:

@@ -1,8 +1,12 @@
 """The paper's own training (appendix "Training"): Adam, two phases, penalty epochs.
 
-A model is trained in two phases. In the first all gates are open and nothing is regularised; in the
-second the gates are sampled and the expected complexity costs λ. After every epoch a penalty epoch
+A model is trained in two phases. In the first nothing is regularised; in the second the expected
+complexity, the probability that gates are open, costs λ. After every epoch a penalty epoch
 visits points of the declared domain. A model is a pure function of (task, settings, λ, seed).
+
+Several outputs are learned by one network (section "Architecture", which maps D inputs to D′
+outputs): the loss is the sum of their mean squared errors, each in units of its own spread, and a
+unit that several outputs use is paid for once.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from ieql.equations.extract import extract
 from ieql.equations.program import addresses
 from ieql.network import Network
 from ieql.training.paper import gates, objective
+from ieql.training.paper.joint_rows import joint_rows
 from ieql.training.paper.settings import PaperSettings
 from ieql.training.task import Task
 from ieql.units import REALS
@@ -61,11 +66,14 @@ class NetworkTraining:
     """Trains models on one task; everything that is the same for all of them."""
 
     task: Task
+    """Of the first output; inputs, domain and knowledge are the same for all."""
     settings: PaperSettings
     given: tuple[Network, NDArray[np.bool_]] | None = None
     """Another network than the paper's, and which of its weights exist."""
     relaxes: bool = True
     """Whether the relaxations α are learned, or stay as they are."""
+    others: tuple[Task, ...] = ()
+    """Of the further outputs of the same network."""
     network: Network = field(init=False)
     where: tuple[NDArray[np.intp], NDArray[np.intp]] = field(init=False)
     """Row and column of each weight that exists."""
@@ -81,6 +89,7 @@ class NetworkTraining:
                 task.names,
                 task.layers or settings.layers,
                 task.copies or settings.copies,
+                len(self.tasks),
             )
             exists = network.allowed
         else:
@@ -92,21 +101,32 @@ class NetworkTraining:
 
     # --- data ----------------------------------------------------------------------------------
 
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """One per output."""
+        return (self.task, *self.others)
+
+    @cached_property
+    def rows(self) -> tuple[Array32, Array32, Array32 | None]:
+        """Inputs, targets (outputs × rows) and weights, see `joint_rows`."""
+        return joint_rows(self.tasks)
+
     @cached_property
     def bounds(self) -> Array32:
-        """Bound B of the output, and the level that the network's output is above or below.
+        """For each output the bound B, and the level that the network's output is above or below.
 
         What the user declares comes first; else B is in the unit of y, as in the paper, but in
         units of its spread where the measured values go beyond it: such tables the paper scales.
         """
-        task = self.task
-        if task.bounds is not None:
-            bound, level = task.bounds[1], task.mean
-        elif np.max(np.abs(task.train.y)) * task.unit <= self.settings.bound:
-            bound, level = self.settings.bound / task.unit, task.mean
-        else:
-            bound, level = self.settings.bound, 0.0
-        return np.array([[bound], [level]], np.float32)
+        pairs = []
+        for task in self.tasks:
+            if task.bounds is not None:
+                pairs.append((task.bounds[1], task.mean))
+            elif np.max(np.abs(task.train.y)) * task.unit <= self.settings.bound:
+                pairs.append((self.settings.bound / task.unit, task.mean))
+            else:
+                pairs.append((self.settings.bound, 0.0))
+        return np.ascontiguousarray(np.array(pairs, np.float32).T)
 
     def _domain(self) -> Array32:
         task = self.task
@@ -166,19 +186,18 @@ class NetworkTraining:
             return None
         from ieql.training.paper import steps
 
-        XT, y, weight = self.task.dense
-        weight = np.ones(len(y), np.float32) if weight is None else weight
+        XT, target, weight = self.rows
+        weight = np.ones_like(target) if weight is None else weight
         layers, blocks, edges, where = layout
         domain, s = self._domain(), self.settings
-        target = np.ascontiguousarray(y[None])
-        XT = np.ascontiguousarray(XT)
+        n = target.shape[1]
 
         def run(model: Model, strength: float | None, seed: int, l1: float = 0.0) -> None:
-            order, picks = self._draw(len(y), domain.shape[1], np.random.default_rng(seed))
+            order, picks = self._draw(n, domain.shape[1], np.random.default_rng(seed))
             model.step, losses = steps.epoch(
                 layers, blocks, edges, len(self.network.names), s.rate, s.beta1, s.beta2,
                 s.epsilon, strength or 0.0, s.delta, strength is not None, l1, self.relaxes, XT,
-                target, weight, self.bounds, domain, min(s.batch, len(y)), order, picks, where,
+                target, weight, self.bounds, domain, min(s.batch, n), order, picks, where,
                 self.cost, model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
             )  # fmt: skip
             model.losses = float(losses[0]), float(losses[1]), float(losses[2])
@@ -197,13 +216,13 @@ class NetworkTraining:
     ) -> None:
         """The work of `steps.epoch` in NumPy, for units that numba cannot compile."""
         rng = np.random.default_rng(seed)
-        XT, y, weight = self.task.dense
-        n, points = len(y), self._domain()
+        XT, y, weight = self.rows
+        n, points = y.shape[1], self._domain()
         order, picks = self._draw(n, points.shape[1], rng)
         losses = []
         for rows in np.array_split(order, max(1, n // self.settings.batch)):
-            part = None if weight is None else weight[rows]
-            losses.append(self._step(model, XT[:, rows], y[None, rows], part, strength, rng, l1))
+            part = None if weight is None else weight[:, rows]
+            losses.append(self._step(model, XT[:, rows], y[:, rows], part, strength, rng, l1))
         data, domain, bound = np.mean(losses, axis=0)
         if len(picks):
             bound = self._step(model, points[:, picks], None, None, strength, rng)[2]
@@ -262,7 +281,7 @@ class NetworkTraining:
         trainings that do it seldom but thoroughly, and is not worth compiling.
         """
         rng = np.random.default_rng(seed)
-        points, n = self._domain(), len(self.task.train)
+        points, n = self._domain(), self.rows[1].shape[1]
         picks = rng.integers(0, points.shape[1], n)
         for part in np.array_split(picks, max(1, n // self.settings.batch)):
             self._step(model, points[:, part], None, None, None, rng)
@@ -288,8 +307,10 @@ class NetworkTraining:
         return W, live
 
     def equation(self, model: Model) -> Expression:
-        """The equation of a model, in the coordinates of the task."""
-        return self.task.from_dense(extract(self.network, *self.weights(model)))
+        """The equations of a model as one graph, in the coordinates of the tasks."""
+        dense = extract(self.network, *self.weights(model))
+        means = np.array([task.mean for task in self.tasks])
+        return dense.rescaled(self.task.centre, self.task.half, means, 1.0).canonical()
 
     def outputs(self, model: Model, XT: NDArray[np.float64]) -> NDArray[np.float64]:
         """What the network gives at points in the task's coordinates, outputs × points.
@@ -306,7 +327,10 @@ class NetworkTraining:
         scaled = (XT - task.centre[:, None]) / task.half[:, None]
         with np.errstate(all="ignore"):
             Z = objective.forward(self.network, W, alpha, scaled)[1]
-        values: NDArray[np.float64] = (Z[self.network.layer_rows[-1]] + task.mean).astype(float)
+        means = np.array([t.mean for t in self.tasks])
+        values: NDArray[np.float64] = (Z[self.network.layer_rows[-1]] + means[:, None]).astype(
+            float
+        )
         return values
 
 

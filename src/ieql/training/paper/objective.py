@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +45,18 @@ def softplus_slope(x: Array) -> Array:
 
 
 def data_loss(output: Array, y: Array, weight: Array | None = None) -> tuple[float, Array]:
-    """Mean squared error L_D of outputs × rows, and its derivative by the output."""
+    """Mean squared error L_D, summed over the outputs, and its derivative by each output.
+
+    Everything is outputs × rows, weights that are the same for all outputs may be rows alone; each
+    output is averaged by its own weights, and one without any in these rows has no say.
+    """
     residual = output - y
-    share = 1.0 / y.shape[1] if weight is None else weight / weight.sum()
+    if weight is None:
+        share: Any = 1.0 / y.shape[1]
+    else:
+        weight = np.atleast_2d(weight)
+        total = weight.sum(axis=1, keepdims=True)
+        share = weight / np.where(total > 0.0, total, 1.0)
     return float(np.sum(share * residual**2)), 2.0 * share * residual
 
 
@@ -151,7 +161,7 @@ def gradient(
     alpha : array
         Relaxation of each argument; only that of singular ones counts.
     XT, y, weight : arrays
-        Inputs (features × rows), targets (outputs × rows) or None, and weights of the rows.
+        Inputs (features × rows), targets (outputs × rows) or None, and weights (outputs × rows).
     delta : float
         Penalty strength δ.
     bound, level : float or array (outputs,)

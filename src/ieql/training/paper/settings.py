@@ -42,6 +42,8 @@ class PaperSettings:
     """Whether all gates stay open in the first phase. The paper says "without regularization"; here
     the gates are drawn from the start and only λ is zero. Trained with open gates, a network falls
     apart at the first step of the second phase, which halves every weight."""
+    joint: bool = True
+    """Whether one network learns all outputs, as in the paper, or each has a network of its own."""
 
     @classmethod
     def published(cls) -> PaperSettings:
@@ -106,6 +108,8 @@ class PaperSettings:
                 raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
         if not isinstance(self.open_gates, bool):
             raise IeqlError(f"open_gates must be True or False, not {self.open_gates!r}.")
+        if not isinstance(self.joint, bool | np.bool_):
+            raise IeqlError(f"joint must be True or False, not {self.joint!r}.")
         low_high: Any = self.exponents
         if (
             not isinstance(low_high, tuple)

@@ -170,7 +170,7 @@ def _is_inside(z: float, low: float, high: float) -> bool:
 
 @loose
 def _gradient(
-    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Row, bounds: Matrix,
+    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Matrix, bounds: Matrix,
     hyper: Hyper, labelled: bool, G: Row, d_alpha: Row, losses: Row,
 ) -> None:  # fmt: skip
     """Losses and gradient of one batch, as `ieql.training.paper.objective.gradient`."""
@@ -211,8 +211,8 @@ def _gradient(
                 continue
             if labelled:
                 r = Z[k, i] - target[k - first, i]
-                losses[0] += share[i] * r * r
-                D[k, i] = 2.0 * share[i] * r
+                losses[0] += share[k - first, i] * r * r
+                D[k, i] = 2.0 * share[k - first, i] * r
             else:
                 value = Z[k, i] + bounds[1, k - first]
                 excess = abs(value) - bounds[0, k - first]
@@ -299,7 +299,7 @@ def _adam(p: Row, g: Row, m: Row, v: Row, step: int, hyper: Hyper, n: int) -> No
 
 @loose
 def _step(
-    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Row, bounds: Matrix,
+    layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Matrix, bounds: Matrix,
     labelled: bool, where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix,
     buffer: Matrix, step: int, seed: int, losses: Row,
 ) -> None:  # fmt: skip
@@ -354,13 +354,13 @@ _HYPER = (*[types.float64] * 6, types.boolean, types.float64, types.boolean)
 
 
 @entry(
-    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F1, _F2, _F2, types.int64, _I1, _I1, _I1, _F1,
+    _I2, _I2, _F2, types.int64, *_HYPER, _F2, _F2, _F2, _F2, _F2, types.int64, _I1, _I1, _I1, _F1,
     _F2, _F2, _F2, types.int64, types.int64,
 )  # fmt: skip
 def epoch(
     layers: Indices, blocks: Indices, edges: Matrix, n_inputs: int, rate: float, beta1: float,
     beta2: float, epsilon: float, strength: float, delta: float, gated: bool, l1: float,
-    relaxes: bool, XT: Matrix, target: Matrix, weight: Row, bounds: Matrix, domain: Matrix,
+    relaxes: bool, XT: Matrix, target: Matrix, weight: Matrix, bounds: Matrix, domain: Matrix,
     batch: int, order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
     relax: Matrix, step: int, seed: int,
 ) -> tuple[int, Row]:  # fmt: skip
@@ -368,8 +368,10 @@ def epoch(
 
     Changes w, phi and, if `relaxes`, relax. `bounds` has for each output the bound B and what is
     added to the network's output before it is compared with it. `l1` is the strength of an L1
-    penalty on the weights that are no biases. Returns the number of steps so far and the losses
-    (data, domain, bound), means over the batches.
+    penalty on the weights that are no biases. Targets and weights have a row per output, each of
+    which is averaged by its own weights: a row that is set aside for one output counts for the
+    others. Returns the number of steps so far and the losses (data, domain, bound), means over the
+    batches.
     """
     layout = Layout(layers, blocks, edges, n_inputs)
     hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, gated, l1, relaxes)
@@ -382,15 +384,18 @@ def epoch(
         first, last = k * n // n_batches, (k + 1) * n // n_batches
         m = last - first
         X, y = np.empty((len(XT), m), np.float32), np.empty((len(target), m), np.float32)
-        share = np.empty(m, np.float32)
+        share = np.empty((len(target), m), np.float32)
         for i in range(m):
             row = order[first + i]
-            share[i] = weight[row]
             for j in range(len(XT)):
                 X[j, i] = XT[j, row]
             for j in range(len(target)):
                 y[j, i] = target[j, row]
-        share /= np.sum(share)
+                share[j, i] = weight[j, row]
+        for j in range(len(target)):
+            weights = np.sum(share[j])
+            if weights > 0.0:
+                share[j] /= weights
         step += 1
         _step(
             layout, hyper, X, y, share, bounds, True, where, cost, w, phi, relax, buffer, step,
@@ -404,7 +409,7 @@ def epoch(
                 X[j, i] = domain[j, picks[i]]
         step += 1
         none = np.empty((0, 0), np.float32)
-        share = np.empty(0, np.float32)
+        share = np.empty((0, 0), np.float32)
         _step(
             layout, hyper, X, none, share, bounds, False, where, cost, w, phi, relax, buffer, step,
             seed, losses,

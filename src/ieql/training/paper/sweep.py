@@ -1,7 +1,13 @@
 """The paper's trainer: a sweep of models, one per regularisation strength λ, in parallel.
 
-All models of a target share the first phase, which does not know λ. The strengths are taken in an
-order that covers their range early, so that a time limit leaves a coarser sweep, not half of one.
+A model is one network of all outputs (section "Architecture") or, if the settings say so, each
+output has its own. All models share the first phase, which does not know λ. The strengths are taken
+in an order that covers their range early, so that a time limit leaves a coarser sweep, not half of
+one.
+
+What a network found is kept for each output by itself, under the number of the model: equations of
+one number belong together, and in them the units that outputs share are the same to the last digit.
+
 If more is asked for than one sweep, by a least time, the strengths are swept again from other
 random starts; models are numbered on: of 40 strengths, model 41 is the second of strength 1.
 """
@@ -15,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from ieql.equations.builder import joined
+from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
@@ -80,15 +88,22 @@ class SweepState(State):
         n = len(self.tasks)
         return {i for _, i in self.models if all((k, i) in self.models for k in range(n))}
 
-    def take(self, target: int, number: int, model: SweptModel) -> None:
-        """Take in a trained model; the order of arrival does not matter."""
-        self.models[target, number] = model
+    def whole(self, number: int) -> Expression | None:
+        """The equations of one model as one graph; None if one of them is not safe or missing."""
+        models = [self.models.get((k, number)) for k in range(len(self.tasks))]
+        found = [m.candidate.expression for m in models if m is not None and m.candidate]
+        return joined(found) if len(found) == len(self.tasks) else None
+
+    def take(self, targets: Sequence[int], number: int, models: Sequence[SweptModel]) -> None:
+        """Take in a trained network of these targets; the order of arrival does not matter."""
         self.n_trainings += 1
-        self.largest[target] = max(self.largest[target], model.complexity)
-        self.add(target, model.candidate)
-        mean = mean_predictor(self.tasks[target])
-        found = [m.candidate for key, m in sorted(self.models.items()) if key[0] == target]
-        self.archives[target] = Archive([c for c in (mean, *found) if c is not None])
+        for target, model in zip(targets, models, strict=True):
+            self.models[target, number] = model
+            self.largest[target] = max(self.largest[target], model.complexity)
+            self.add(target, model.candidate)
+            mean = mean_predictor(self.tasks[target])
+            found = [m.candidate for key, m in sorted(self.models.items()) if key[0] == target]
+            self.archives[target] = Archive([c for c in (mean, *found) if c is not None])
 
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
@@ -127,7 +142,10 @@ class PaperTrainer(Trainer):
     @property
     def settings(self) -> Any:
         """All numbers of the method, by name."""
-        return asdict(self.numbers)
+        numbers = asdict(self.numbers)
+        if self.numbers.joint:  # as runs were written before there was the choice
+            del numbers["joint"]
+        return numbers
 
     def first(self, tasks: Sequence[Task]) -> SweepState:
         """No model trained yet."""
@@ -195,14 +213,30 @@ def _first_phases(
 ) -> list[_Start]:
     share = settings.first_epochs / (settings.first_epochs + settings.epochs)
     until = start + max(share, 0.2) * (deadline - start) if np.isfinite(deadline) else deadline
-    jobs = ((k, _first_phase, (task, settings, seed + k, until)) for k, task in enumerate(tasks))
-    # One target is trained here: there is nothing to be shared among processes.
-    found = dict(in_parallel(jobs, 1 if len(tasks) == 1 else n_jobs))
-    return [found[k] for k in range(len(tasks))]
+    groups = _groups(tasks, settings)
+    jobs = (
+        (g, _first_phase, ([tasks[k] for k in group], settings, seed + g, until))
+        for g, group in enumerate(groups)
+    )
+    # One network is trained here: there is nothing to be shared among processes.
+    found = dict(in_parallel(jobs, 1 if len(groups) == 1 else n_jobs))
+    return [found[g] for g in range(len(groups))]
 
 
-def _first_phase(task: Task, settings: PaperSettings, seed: int, deadline: float) -> _Start:
-    trainer = NetworkTraining(task, settings)
+def _groups(tasks: Sequence[Task], settings: PaperSettings) -> list[tuple[int, ...]]:
+    """The targets that have one network."""
+    every = range(len(tasks))
+    return [tuple(every)] if settings.joint else [(k,) for k in every]
+
+
+def _network(tasks: Sequence[Task], settings: PaperSettings) -> NetworkTraining:
+    return NetworkTraining(tasks[0], settings, others=tuple(tasks[1:]))
+
+
+def _first_phase(
+    tasks: Sequence[Task], settings: PaperSettings, seed: int, deadline: float
+) -> _Start:
+    trainer = _network(tasks, settings)
     model = trainer.start(seed)
     with one_thread(), np.errstate(all="ignore"):
         if settings.first_epochs == 0:
@@ -253,45 +287,56 @@ def _train(
 ) -> None:
     """Train models of these numbers for all targets, and take them in as they come."""
     deadline, seed = budget.deadline, budget.seed
-    starts = state.starts
-    for k, start in enumerate(starts):
+    starts = dict(zip(_groups(state.tasks, settings), state.starts, strict=True))
+    for group, start in starts.items():
         if start.model is None:  # there is nothing to go on from
-            state.models |= {(k, i): SweptModel(None, diverged=True) for i in chosen}
+            state.models |= {(k, i): SweptModel(None, diverged=True) for i in chosen for k in group}
+    tasks = {group: [state.tasks[k] for k in group] for group in starts}
     jobs = (
-        ((k, i), _second_phase, (task, settings, starts[k].model, i, epochs, seed, deadline))
+        (
+            (group, i),
+            _second_phase,
+            (tasks[group], settings, start.model, i, epochs, seed, deadline),
+        )
         for i in chosen
-        for k, task in enumerate(state.tasks)
-        if (k, i) not in state.models
+        for group, start in starts.items()
+        if any((k, i) not in state.models for k in group)
     )
-    for (target, number), model in in_parallel(jobs, state.n_processes):
-        state.take(target, number, model)
+    for (group, number), models in in_parallel(jobs, state.n_processes):
+        state.take(group, number, models)
         budget.tell()
 
 
 def _second_phase(
-    task: Task,
+    tasks: Sequence[Task],
     settings: PaperSettings,
     model: Model,
     number: int,
     epochs: int,
     seed: int,
     deadline: float,
-) -> SweptModel:
-    trainer = NetworkTraining(task, settings)
+) -> list[SweptModel]:
+    trainer = _network(tasks, settings)
     model = model.copy()
     strength = settings.strengths[number % settings.n_strengths]
     with one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
-            return SweptModel(None, diverged=True)
-        equation = trainer.equation(model)
-        return SweptModel(task.candidate(equation), equation.complexity(task.prior))
+            return [SweptModel(None, diverged=True) for _ in tasks]
+        whole = trainer.equation(model)
+        equations = [whole.output(k) for k in range(len(tasks))]
+        return [
+            SweptModel(task.candidate(e), e.complexity(task.prior))
+            for task, e in zip(tasks, equations, strict=True)
+        ]
 
 
 def _reason(settings: PaperSettings, n_models: int, state: SweepState, deadline: float) -> str:
     if state.starts and all(s.model is None for s in state.starts):
         return "the first phase diverged: lower the learning rate"
-    diverged = sum(m.diverged for m in state.models.values())
+    # A network of several outputs diverges once, for all of them.
+    firsts = {group[0] for group in _groups(state.tasks, settings)}
+    diverged = sum(m.diverged for (k, _), m in state.models.items() if k in firsts)
     tail = f"; {diverged} diverged" if diverged else ""
     if n_models < settings.n_strengths or (
         n_models == settings.n_strengths and time.monotonic() > deadline
