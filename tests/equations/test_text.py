@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ieql.equations import text as text_module
+from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.equations.text import write_name
+from ieql.equations.text import is_writable, write_name
 from ieql.errors import IeqlError
-from ieql.units import UNITS, Unit
+from ieql.units import EXP, SQUARE, UNITS, Unit
 from strategies import endless, expressions
 
 NAMES = ("x1", "x2", "x3")
@@ -391,3 +392,14 @@ def test_a_long_sum_is_read_in_linear_time():
     text = " + ".join(f"cos(x1 + {k})" for k in range(1, 3001)) + " + x1" * 30_000
     expression = parse(text)
     assert expression.outputs[0].weights[-1] == 30_000.0
+
+
+def test_an_equation_may_be_too_long_to_be_written():
+    """Sixty squares of a sum of two copies of the one before: 2^60 letters."""
+    builder = Builder(("x",))
+    z = builder.input(0)
+    for _ in range(60):
+        one, other = builder.apply(SQUARE, z), builder.apply(EXP, z)
+        z = one.plus(other)
+    assert not is_writable(builder.expression(z))
+    assert is_writable(Expression.parse("x**2", ("x",)))

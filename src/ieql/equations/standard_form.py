@@ -9,6 +9,7 @@ there are several ways, the least complex one is taken and, of equals, that with
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import product as combinations
 
@@ -19,6 +20,7 @@ from ieql.equations.algebra import Algebra, NotRegularError, Product, Terms
 from ieql.equations.builder import Builder
 from ieql.equations.expression import LARGEST_POWER, Expression, Sum
 from ieql.equations.text import write
+from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, SQUARE
 
@@ -317,8 +319,11 @@ def size(e: Expression, prior: Prior | None) -> tuple[float, int, int, int, int]
 
 
 def _length(e: Expression) -> int:
-    """Characters of the text, with a few digits for each number."""
-    return sum(len(write(e, k, SHOWN_DIGITS)) for k in range(len(e.outputs)))
+    """Characters of the text, with a few digits for each number; very many if it has none."""
+    try:
+        return sum(len(write(e, k, SHOWN_DIGITS)) for k in range(len(e.outputs)))
+    except IeqlError:
+        return sys.maxsize
 
 
 def _weight(e: Expression, prior: Prior | None) -> float:

@@ -26,7 +26,7 @@ from ieql.equations.notation import (
 from ieql.errors import IeqlError, nearest
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
 
-__all__ = ["parse", "source_texts", "write"]
+__all__ = ["is_writable", "parse", "source_texts", "write"]
 
 MAX_DEPTH = 100
 LONGEST_SHOWN = 300
@@ -60,6 +60,19 @@ def write(
         Numbers of at most so many digits keep them all, whatever the precision.
     """
     return _Writer(expression, precision, longest).sum(expression.outputs[output])
+
+
+def is_writable(expression: Expression) -> bool:
+    """Whether every output has a text: parts that are shared are written again and again.
+
+    A network of four dense layers whose gates are all open would fill books.
+    """
+    try:
+        for output in range(len(expression.outputs)):
+            write(expression, output)
+    except IeqlError:
+        return False
+    return True
 
 
 def source_texts(

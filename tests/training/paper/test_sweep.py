@@ -149,6 +149,26 @@ def test_a_least_time_trains_more_than_one_sweep():
     assert any(errors[i] != errors[i % 4] for i in errors if i >= 4)
 
 
+def test_the_time_that_is_left_goes_into_more_strengths_and_restarts():
+    """The reduced settings ended after 30 of 120 seconds."""
+    settings = replace(SMALL, restarts=True)
+    result = run(Budget(3.0, None), settings)
+    assert result.n_trainings > 4
+    first, more = settings.strengths, [settings.strength(i) for i in range(4, 12)]
+    assert [settings.strength(i) for i in range(4)] == list(first)
+    assert len({*first, *more}) == 12
+    assert all(first[0] <= s <= first[-1] for s in more)
+    assert run(Budget(None, None), settings).n_trainings == 4  # without a limit one sweep is all
+    assert run(Budget(60.0, 6), settings).n_trainings == 6
+
+
+def test_the_reduced_settings_can_express_the_papers_problems():
+    """A4 is four units deep: two layers could not hold it."""
+    assert PaperSettings.short().layers == PaperSettings.published().layers == 4
+    assert PaperSettings.short().restarts
+    assert not PaperSettings.published().restarts
+
+
 def test_a_least_time_goes_no_further_than_the_number_of_trainings():
     assert run(Budget(60.0, 3, min_time=50.0)).n_trainings == 3
     assert run(Budget(60.0, 6, min_time=50.0)).n_trainings == 6

@@ -12,6 +12,9 @@ from ieql.errors import IeqlError, nearest
 
 __all__ = ["PaperSettings"]
 
+GOLDEN = 0.6180339887498949
+"""Multiples of it, without their whole part, never come close to each other."""
+
 
 @dataclass(frozen=True)
 class PaperSettings:
@@ -42,6 +45,9 @@ class PaperSettings:
     """Whether all gates stay open in the first phase. The paper says "without regularization"; here
     the gates are drawn from the start and only λ is zero. Trained with open gates, a network falls
     apart at the first step of the second phase, which halves every weight."""
+    restarts: bool = False
+    """Whether the time that a limit leaves goes into further sweeps, from other random starts and
+    with strengths between those of the first; else one sweep is all."""
     joint: bool = True
     """Whether one network learns all outputs, as in the paper, or each has a network of its own."""
 
@@ -52,15 +58,18 @@ class PaperSettings:
 
     @classmethod
     def short(cls) -> PaperSettings:
-        """A reduction for a laptop: a smaller network, fewer and larger steps, 12 strengths."""
+        """A reduction for a laptop: fewer units, fewer and larger steps, 12 strengths.
+
+        Further strengths follow, from other random starts, as long as there is time.
+        """
         return cls(
-            layers=2,
             copies=2,
             first_epochs=100,
             epochs=400,
             n_strengths=12,
-            exponents=(-4.0, -1.0),
+            exponents=(-3.5, -0.5),
             rate=4e-3,
+            restarts=True,
         )
 
     @classmethod
@@ -85,6 +94,15 @@ class PaperSettings:
         """The regularisation strengths λ of the sweep, from weak to strong."""
         return tuple((10.0 ** np.linspace(*self.exponents, self.n_strengths)).tolist())
 
+    def strength(self, number: int) -> float:
+        """The strength of a model: those of further sweeps lie between those of the first."""
+        again, place = divmod(number, self.n_strengths)
+        if again == 0:
+            return self.strengths[place]
+        low, high = self.exponents
+        between = (place + again * GOLDEN % 1.0) / self.n_strengths
+        return float(10.0 ** (low + between * (high - low)))
+
     @property
     def first_strength(self) -> float | None:
         """The strength of the first phase: none, with gates or without."""
@@ -106,10 +124,10 @@ class PaperSettings:
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
                 raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
-        if not isinstance(self.open_gates, bool):
-            raise IeqlError(f"open_gates must be True or False, not {self.open_gates!r}.")
-        if not isinstance(self.joint, bool | np.bool_):
-            raise IeqlError(f"joint must be True or False, not {self.joint!r}.")
+        for name in ("open_gates", "restarts", "joint"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise IeqlError(f"{name} must be True or False, not {value!r}.")
         low_high: Any = self.exponents
         if (
             not isinstance(low_high, tuple)

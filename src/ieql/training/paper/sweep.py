@@ -8,8 +8,8 @@ one.
 What a network found is kept for each output by itself, under the number of the model: equations of
 one number belong together, and in them the units that outputs share are the same to the last digit.
 
-If more is asked for than one sweep, by a least time, the strengths are swept again from other
-random starts; models are numbered on: of 40 strengths, model 41 is the second of strength 1.
+If more is asked for than one sweep, by a least time or by the settings, there are further ones from
+other random starts, with strengths between those of the first; models are numbered on.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from ieql.equations.builder import joined
 from ieql.equations.expression import Expression
 from ieql.equations.program import compile_kernels
+from ieql.equations.text import is_writable
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
 from ieql.training.paper.network_training import Model, NetworkTraining
@@ -35,8 +36,9 @@ from ieql.training.trainers import Budget, State, Trainer, mean_predictor
 __all__ = ["PaperTrainer", "SweepState", "SweptModel", "one_thread", "spread_order"]
 
 KERNELS = "ieql.training.paper.steps"
-SLOWER = 1.6
-"""An epoch of the second phase takes at most this many times one of the first: it draws gates."""
+SLOWER = {False: 1.1, True: 1.6}
+"""An epoch of the second phase takes at most this many times one of the first, by whether the gates
+are open in that: drawing them takes time, too."""
 
 NEXT = 100_003
 """Between the seeds of two sweeps: more than there are strengths."""
@@ -124,8 +126,9 @@ class PaperTrainer(Trainer):
     """Trains as the paper says (appendix "Training"): two phases, L0 gates, a sweep over λ.
 
     With too little time fewer strengths are taken, at last fewer epochs; `max_trainings` limits the
-    number of models. Before the least time is up, strengths that were left out are trained, and
-    then all of them again from other random starts.
+    number of models. Before the least time is up, or with `PaperSettings.restarts` as long as the
+    limit leaves time, strengths that were left out are trained, and then others from other random
+    starts.
 
     Parameters
     ----------
@@ -158,7 +161,7 @@ class PaperTrainer(Trainer):
         n_jobs = budget.n_jobs if deadline - time.monotonic() >= STARTING else 1
         state.n_processes = n_jobs
         left = self._left(state)
-        until = earliest if state.has_stepped else deadline
+        until = earliest if state.has_stepped and not numbers.restarts else deadline
         if left and state.starts_of != state.sweep:
             begin = budget.start if state.sweep == 0 else time.monotonic()
             seed = budget.seed + state.sweep * NEXT
@@ -182,11 +185,25 @@ class PaperTrainer(Trainer):
         """Why the sweep is over: all models are trained, or the time is up."""
         n = len(state.known)
         is_spent = budget.max_trainings is not None and n >= budget.max_trainings
-        is_late = state.has_stepped and time.monotonic() >= budget.earliest
+        is_late = state.has_stepped and time.monotonic() >= self._end(state, budget)
         has_all = not state.has_stepped and not self._left(state) and not budget.min_time
         if not (is_spent or is_late or has_all):
             return ""
         return _reason(self.numbers, n, state, budget.deadline)
+
+    def _end(self, state: SweepState, budget: Budget) -> float:
+        """When no further model is begun.
+
+        Where a limit's whole time is used, as soon as it is too late to train another to its end.
+        """
+        if not self.numbers.restarts or not np.isfinite(budget.deadline):
+            return budget.earliest
+        each = max((s.seconds for s in state.starts), default=0.0)
+        epochs = self.numbers.epochs
+        if state.starts_of != state.sweep:
+            epochs += self.numbers.first_epochs
+        slower = SLOWER[self.numbers.open_gates]
+        return max(budget.earliest, budget.deadline - slower * each * epochs)
 
     def read(self, form: Any, tasks: Sequence[Task]) -> SweepState:
         """The sweep as it stood: models that were trained are not trained again."""
@@ -269,7 +286,7 @@ def _plan(
         order = order[: max(budget.max_trainings - len(state.known), 0)]
     if np.isfinite(until):
         left = max(until - time.monotonic(), 0.0)
-        each = SLOWER * max(s.seconds for s in starts)
+        each = SLOWER[settings.open_gates] * max(s.seconds for s in starts)
         models = int(left * workers / (each * epochs * len(starts)))
         least = max(1, workers // len(starts))
         if models < least:
@@ -318,7 +335,7 @@ def _second_phase(
 ) -> list[SweptModel]:
     trainer = _network(tasks, settings)
     model = model.copy()
-    strength = settings.strengths[number % settings.n_strengths]
+    strength = settings.strength(number)
     with one_thread(), np.errstate(all="ignore"):
         trainer.train(model, epochs, strength, seed + 1 + number, deadline)
         if not model.is_finite:
@@ -326,7 +343,8 @@ def _second_phase(
         whole = trainer.equation(model)
         equations = [whole.output(k) for k in range(len(tasks))]
         return [
-            SweptModel(task.candidate(e), e.complexity(task.prior))
+            # What nobody could write down, as of a network that was hardly trained, is no equation.
+            SweptModel(task.candidate(e) if is_writable(e) else None, e.complexity(task.prior))
             for task, e in zip(tasks, equations, strict=True)
         ]
 
