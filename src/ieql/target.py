@@ -21,7 +21,7 @@ from ieql.equations.expression import Expression, Sum
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.prior import Prior
-from ieql.selection import Candidate, select
+from ieql.selection import Candidate, find_criterion, select
 from ieql.training.task import Task
 
 __all__ = ["Target", "prepare", "reconsidered"]
@@ -300,6 +300,7 @@ def _target(
         if bound is None
         else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
         scale=inputs.scale,
+        accurate=find_criterion(options.selection).is_error_alone,
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 

@@ -56,6 +56,8 @@ class Task:
         What the output must not leave in the domain (the paper's bound B), scaled.
     scale : array (inputs,) or None
         What the inputs were divided by: where that is known, inputs in the same unit are.
+    accurate : bool
+        Whether the error alone will select, so that equations may have hundreds of constants.
     """
 
     names: tuple[str, ...]
@@ -71,6 +73,7 @@ class Task:
     copies: int | None = None
     bounds: tuple[float, float] | None = None
     scale: Array | None = None
+    accurate: bool = False
 
     @property
     def inputs(self) -> tuple[int, ...]:
