@@ -24,7 +24,7 @@ from ieql.equations.extract import extract
 from ieql.network import Network
 from ieql.prior import Prior
 from ieql.selection import Candidate
-from ieql.training.archive import Archive
+from ieql.training.archive import PRICES, Archive
 from ieql.training.fast.network_cut import cut
 from ieql.training.fast.network_fit import FittedNetwork, Rows, improved, residual
 from ieql.training.fast.network_widen import network_of, widened
@@ -44,7 +44,7 @@ class AccuracySettings:
     """Rows that a network is fitted to, at most."""
     inputs: int = 20
     """Inputs of a network; of more, some are drawn."""
-    fresh: float = 0.25
+    fresh: float = 0.15
     """Share of trainings that start from a random network."""
     dense_steps: int = 60
     steps_at_once: int = 10
@@ -63,8 +63,6 @@ class AccuracySettings:
     """Constants below which other trainings do better."""
     apart: float = 1.12
     """Ratio of the sizes of two networks that are offered on the way down."""
-    prices: tuple[float, ...] = (2.0, 4.0, 8.0)
-    """Twice the nats that a constant must explain in the rows; one is drawn per training."""
     moves: int = 3
     """Times that an equation is widened and cut down in one training."""
     drawn: int = 400
@@ -78,13 +76,13 @@ class AccuracySettings:
     final_steps: int = 10
     deepest: int = 3
     """Hidden layers, at most, unless the user fixes them."""
-    parents: int = 4
-    """Equations of the archive among which one is drawn to be widened."""
 
 
 MOST = 300
 """Constants of an equation, at most."""
 ROWS_PER_CONSTANT = 4.0
+ROUNDING = 1e-24
+"""A mean squared error, of a target with spread one, that stands for none."""
 LEAST_ROWS = 120
 """With fewer rows than this more constants than the other trainings find would be noise."""
 
@@ -99,23 +97,16 @@ def most_constants(n_rows: float) -> int:
     return min(MOST, int(n_rows / ROWS_PER_CONSTANT))
 
 
-def worth(error: float, constants: float, n_rows: float, price: float) -> float:
-    """Twice the nats that rows and constants take; the less, the better."""
-    return n_rows * math.log(max(error, 1e-300) / n_rows) + price * constants
+def least_worth(archive: Archive) -> float:
+    """The least that rows and constants take, at the middle price: it falls if a training paid."""
+    price = PRICES[len(PRICES) // 2]
+    return min((archive.worth(c, price) for c in archive.worthwhile((price,))), default=math.inf)
 
 
-def least_worth(task: Task, archive: Archive) -> float:
-    """The least `worth` in an archive, at the middle price: it falls when a training paid."""
-    n = task.train.n_rows
-    price = sorted(AccuracySettings.prices)[len(AccuracySettings.prices) // 2]
-    return min(
-        (worth(n * c.rmse_train**2, _size(c), n, price) for c in archive.front), default=math.inf
-    )
-
-
-def _size(candidate: Candidate) -> int:
-    """Number of weights and offsets."""
-    return candidate.n_parameters + sum(s.bias != 0.0 for s in candidate.expression.sums)
+def _worth(state: FittedNetwork, rows: Rows, price: float) -> float:
+    """Twice the nats that rows and constants of a network take; the less, the better."""
+    n = rows.n_rows
+    return n * math.log(max(state.error / n, ROUNDING)) + price * state.n_determined
 
 
 def accurate(
@@ -127,7 +118,7 @@ def accurate(
     """
     rows = Rows.of(task, settings.rows, rng)
     inputs = _inputs(task, archive, rng, settings)
-    price = float(rng.choice(settings.prices))
+    price = float(rng.choice(PRICES))
     parent = None
     if rng.random() >= settings.fresh:
         parent = _parent(task, archive, rows, rng, settings, price)
@@ -277,15 +268,12 @@ def _parent(
     price: float,
 ) -> FittedNetwork | None:
     """One of the equations that are most worth their constants; None if there is none to widen."""
-    n = task.train.n_rows
-    most = most_constants(n)
-    values = []
-    for c in {id(c): c for c in (*archive.front, *archive)}.values():
-        size = _size(c)
-        if settings.fewest <= size <= most:
-            values.append((worth(n * c.rmse_train**2, size, n, price), c.rmse_train, c))
-    values.sort(key=lambda entry: entry[:2])
-    best = [c for _, _, c in values[: settings.parents]]
+    most = most_constants(task.train.n_rows)
+    best = [
+        c
+        for c in archive.worthwhile((price,))
+        if settings.fewest <= c.n_parameters and c.n_parameters <= most
+    ]
     if not best:
         return None
     # The best of them is tried most often.
@@ -304,12 +292,7 @@ def _regrown(
     price: float,
 ) -> Iterator[FittedNetwork | None]:
     """A network widened and cut down again, several times; what gets better is yielded."""
-    n = rows.n_rows
     deepest = settings.deepest if task.layers is None else task.layers
-
-    def value(s: FittedNetwork) -> float:
-        return worth(s.error, s.n_determined, n, price)
-
     best = improved(state, rows, settings.final_steps)
     yield None
     for _ in range(settings.moves):
@@ -324,7 +307,7 @@ def _regrown(
         if found is None:
             continue
         found = improved(found, rows, settings.final_steps)
-        if value(found) < value(best):
+        if _worth(found, rows, price) < _worth(best, rows, price):
             best = found
             yield best
 
@@ -333,10 +316,10 @@ def _cut_down(
     state: FittedNetwork, rows: Rows, settings: AccuracySettings, price: float
 ) -> Iterator[FittedNetwork | None]:
     """Cut a network until it gets no better; the best so far is yielded, None in between."""
-    n, most = rows.n_rows, most_constants(rows.n_rows)
+    most = most_constants(rows.n_rows)
     least, misses = math.inf, 0
     while misses < settings.misses and state.n_constants > settings.fewest:
-        value = worth(state.error, state.n_determined, n, price)
+        value = _worth(state, rows, price)
         if state.n_constants <= most and value < least:
             least, misses = value, 0
             yield state

@@ -235,7 +235,6 @@ def tangent(state: FittedNetwork, rows: Rows) -> Tangent:
 def improved(state: FittedNetwork, rows: Rows, steps: int) -> FittedNetwork:
     """Some damped Gauss-Newton steps; fewer if none helps any more."""
     args, sources = np.nonzero(state.live)
-    shrunk = state.shrunk
     for k in range(steps):
         t = tangent(state, rows)
         if not (np.all(np.isfinite(t.r)) and np.all(np.isfinite(t.A.diagonal()))):

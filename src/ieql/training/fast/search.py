@@ -48,9 +48,9 @@ BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
-BEFORE_ACCURACY = 24
+BEFORE_ACCURACY = 12
 """Trainings per target before those for accuracy begin: what is simple is found first."""
-ROUNDS_FOR_ACCURACY = 2
+ROUNDS_FOR_ACCURACY = 6
 """Rounds for accuracy, where it is asked for, to each other round."""
 STALLED, STALLED_AT_NOISE = 8, 2
 """Rounds for accuracy without progress after which there are no more of them, and the same where
@@ -161,7 +161,7 @@ class FastTrainer(Trainer):
         state.accuracy_due -= 1
         for k in targets:
             progress = state.progress[k]
-            value = least_worth(state.tasks[k], state.archives[k])
+            value = least_worth(state.archives[k])
             progress.stalled = 0 if value < progress.worth - PROGRESS else progress.stalled + 1
             progress.worth = min(progress.worth, value)
             progress.exact = state.archives[k].is_exact
