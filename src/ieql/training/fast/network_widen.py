@@ -31,7 +31,7 @@ from ieql.units import EXP, Unit
 __all__ = ["network_of", "widened"]
 
 Array = NDArray[np.float64]
-FAVOURED = 3.0
+FAVOURED = 2.0
 """How many times more often units that have no singularity and do not explode are drawn."""
 ALL_INPUTS = 0.5
 """Share of drawn arguments with all inputs, and some units; others have one to three sources."""

@@ -48,9 +48,9 @@ BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
-BEFORE_ACCURACY = 12
+BEFORE_ACCURACY = 4
 """Trainings per target before those for accuracy begin: what is simple is found first."""
-ROUNDS_FOR_ACCURACY = 6
+ROUNDS_FOR_ACCURACY = 20
 """Rounds for accuracy, where it is asked for, to each other round."""
 STALLED, STALLED_AT_NOISE = 8, 2
 """Rounds for accuracy without progress after which there are no more of them, and the same where
