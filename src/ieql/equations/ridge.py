@@ -24,7 +24,8 @@ ROUNDING = 1e-9
 LEAST_RIDGE = 1e-6
 LEAST_FREE = 0.2
 """Part of the rows that the noise is judged by at least, however many constants there are."""
-TRIALS = 5
+TRIALS = 10
+"""Dampings that are tried: between constants that stand in for each other the way is narrow."""
 SMALL_CHANGE = 1e-5
 """Part of the error by which a step must lower it for another one to be worth it."""
 
@@ -64,7 +65,7 @@ def _fit(program: Program, XT: Array, y: Array, root: Array, n_rows: float) -> A
             try:
                 moved = w - cho_solve(cho_factor(A + np.diag(diagonal), lower=True), gradient)
             except LinAlgError:
-                damping *= 6.0
+                damping *= 10.0
                 continue
             trial = theta.copy()
             trial[free] = moved
@@ -73,7 +74,7 @@ def _fit(program: Program, XT: Array, y: Array, root: Array, n_rows: float) -> A
             if after < objective and np.all(moved != 0.0):
                 theta, gained, damping = trial, objective - after, max(damping / 5.0, 1e-4)
                 break
-            damping *= 6.0
+            damping *= 10.0
         if gained <= SMALL_CHANGE * objective:
             break
     return theta

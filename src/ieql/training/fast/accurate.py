@@ -77,7 +77,7 @@ class AccuracySettings:
     """... at most so many enter."""
     widened_steps: int = 12
     """Steps after that."""
-    misses: int = 8
+    misses: int = 6
     """Cuts in a row after which it does not get better any more."""
     final_steps: int = 10
     deepest: int = 3

@@ -48,8 +48,6 @@ BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
-BEFORE_ACCURACY = 4
-"""Trainings per target before those for accuracy begin: what is simple is found first."""
 ROUNDS_FOR_ACCURACY = 20
 """Rounds for accuracy, where it is asked for, to each other round."""
 STALLED, STALLED_AT_NOISE = 8, 2
@@ -116,8 +114,7 @@ class FastTrainer(Trainer):
         if _wants_accuracy(state) and (state.accuracy_due > 0 or _ordinary_end(state)):
             self._accurate_round(state, budget)
             return
-        if state.number >= BEFORE_ACCURACY:
-            state.accuracy_due = ROUNDS_FOR_ACCURACY
+        state.accuracy_due = ROUNDS_FOR_ACCURACY
         tired = [k for k in range(len(state.tasks)) if state.is_tired(k)]
         for k in tired:
             if look_around(state, k, budget):
