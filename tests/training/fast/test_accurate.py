@@ -19,7 +19,7 @@ from ieql.training.fast.accurate import (
     most_constants,
 )
 from ieql.training.fast.island import ACCURACY, FastSettings
-from ieql.training.fast.search import FastTrainer
+from ieql.training.fast.search import FastTrainer, _may_be_accurate
 from ieql.training.trainers import Budget, mean_predictor, restored, train
 from tasks import make_task
 
@@ -131,22 +131,40 @@ def test_other_selections_start_no_such_training(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr("ieql.training.fast.island.accurate", refuse)
-    state = run(searched(accurate=False))
+    state = run(searched(accurate=False), 5)
     assert state.n_accurate == 0
     assert state.progress[0].done[ACCURACY] == 0
-    assert state.n_trainings == 8
+    assert state.n_trainings == 5
 
 
-def test_asked_for_it_is_interleaved_and_counted():
-    state = run(searched())
-    assert state.progress[0].done[ACCURACY] == 4
-    assert state.n_trainings == 8
-    assert (state.number, state.n_accurate) == (4, 4)
+def accurate_rounds(*tasks, rounds=1, **limits):
+    """A search in which nothing has been tried but rounds for accuracy."""
+    trainer = FastTrainer(NUMBERS)
+    state = trainer.first(tasks)
+    for _ in range(rounds):
+        trainer._accurate_round(state, Budget(**limits))
+    return state
+
+
+def test_a_round_is_a_training_on_each_island_and_no_more_than_are_left():
+    state = accurate_rounds(searched(), rounds=2, max_trainings=6)
+    assert state.progress[0].done[ACCURACY] == state.n_trainings == state.n_accurate == 6
+    assert state.progress[0].n_trainings == 0
     assert max(c.n_parameters for c in state.archives[0]) > 20
 
 
 def test_the_number_of_processes_does_not_matter():
-    assert texts(run(searched(), n_jobs=1)) == texts(run(searched(), n_jobs=2))
+    assert texts(accurate_rounds(task_with(), n_jobs=1)) == texts(
+        accurate_rounds(task_with(), n_jobs=2)
+    )
+
+
+def test_without_progress_there_are_no_more_of_them():
+    state = accurate_rounds(searched())
+    assert state.progress[0].stalled == 0
+    assert _may_be_accurate(state, 0)
+    state.progress[0].stalled = 8
+    assert not _may_be_accurate(state, 0)
 
 
 def test_a_training_is_a_function_of_its_seed():
@@ -164,7 +182,7 @@ def test_it_resumes_where_it_stood():
     assert texts(again) == texts(whole)
 
 
-def test_several_outputs_are_treated_alike_and_only_those_asked_for():
-    state = run([searched(), searched(accurate=False)])
+def test_of_several_outputs_only_those_asked_for():
+    state = accurate_rounds(searched(), searched(accurate=False))
     assert state.progress[0].done[ACCURACY] == 4
     assert state.progress[1].done[ACCURACY] == 0

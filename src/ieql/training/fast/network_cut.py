@@ -103,11 +103,11 @@ def _without(
             break
     if best is None:
         return None
-    network, W, live = state.network.compact(best, live)
+    network, weights, live = state.network.compact(best, live)
     return replace(
         state,
         network=network,
-        W=np.asarray(W),
+        W=np.asarray(weights, dtype=np.float64),
         live=live,
         damping=max(state.damping, DAMPING),
         error=least,

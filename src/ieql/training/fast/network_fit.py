@@ -229,8 +229,8 @@ def _plus(A: Array, diagonal: Array) -> Array:
 
 def tangent(state: FittedNetwork, rows: Rows) -> Tangent:
     """The first order of a network at its constants."""
-    value, J = state.network.jacobian(state.W, rows.XT, state.live)
-    J *= rows.root
+    value, derivatives = state.network.jacobian(state.W, rows.XT, state.live)
+    J: Array = derivatives * rows.root
     return Tangent(J, (value - rows.y) * rows.root, dsyrk(1.0, J.T, trans=1, lower=1))
 
 

@@ -276,8 +276,8 @@ def _arranged(
     """A network of marked units, equal ones of a layer together, and the column of each mark."""
     ordered = []
     for entries in layers:
-        first = {u: i for i, u in enumerate(dict.fromkeys(u for u, _ in entries))}
-        ordered.append(sorted(entries, key=lambda entry, first=first: first[entry[0]]))
+        kinds = dict.fromkeys(u for u, _ in entries)
+        ordered.append([(u, mark) for kind in kinds for u, mark in entries if u is kind])
     network = Network(names, tuple(tuple(u for u, _ in e) for e in ordered), prior)
     marks = [mark for entries in ordered for _, mark in entries]
     return network, {mark: 1 + len(names) + k for k, mark in enumerate(marks)}
