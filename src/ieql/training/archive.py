@@ -32,7 +32,7 @@ FAR = 1.5
 MOST_RIVALS = 40
 ROUNDING = 1e-24
 """Mean squared error, of a target with spread one, that stands for none."""
-PRICES = (5.0, 8.0, 12.0)
+PRICES = (4.0, 6.0, 9.0)
 """Twice the nats that a constant must explain in the rows to be worth it, where accuracy is asked
 for: from little more than noise explains to what a shorter description asks for."""
 PER_PRICE = 4
