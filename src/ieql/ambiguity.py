@@ -21,13 +21,16 @@ from ieql.alternatives import plausible, values_of
 from ieql.data.sample import Sample
 from ieql.doubts import CROSS_FITTING
 from ieql.model import FittedModel
-from ieql.selection import Candidate
+from ieql.selection import Candidate, find_criterion
 
 __all__ = ["ambiguity", "places_like", "with_ambiguity"]
 
 Array = NDArray[np.float64]
 N_PLACES = 1_000
 """Places between the rows at which equations are compared."""
+NO_LAW = 40
+"""An equation of more parameters, selected by its error alone, is a curve through the rows and
+nobody takes it for the law: that a shorter description lies elsewhere says nothing of its error."""
 BEYOND = 1.0
 """How far beyond two rows a place on the line through them may lie, as a part of their distance."""
 
@@ -62,6 +65,8 @@ def ambiguity(model: FittedModel, rows: Sample, output: int = 0) -> float:
     """
     (selected, own), *others = plausible(model, output)
     if not others or selected.complexity == 0.0:
+        return 0.0
+    if find_criterion(model.criterion).is_error_alone and selected.n_parameters > NO_LAW:
         return 0.0
     X = places_like(rows.XT.T, np.random.default_rng(0))
     value = values_of(selected, X)

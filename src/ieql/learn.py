@@ -46,6 +46,10 @@ MANY_NUMBERS = 20_000_000
 """Inputs times rows: copying so many numbers to other processes takes more than it brings."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
+MANY_IF_ACCURATE = 40
+"""The same where the error alone selects: such equations are not made to be read."""
+MOST_LARGE = 16
+"""Equations of so many parameters that are finished, at most."""
 MOST_RIVALS = 20
 RIVAL_WITHIN = 30.0
 """Twice the nats by which the description of a rival may be longer than the shortest."""
@@ -325,7 +329,7 @@ def _finish_all(
     jobs = [
         ((k, i, cut), finish_candidate, (c, targets[k], options.output_bound, cut, deadline))
         for k in which
-        for i, c in enumerate(_worth_finishing(state.archives[k]))
+        for i, c in enumerate(_worth_finishing(state.archives[k], targets[k].task.accurate))
         # What the rows do not ask for may be what matters outside of them: then both forms stand.
         for cut in ((True,) if targets[k].extrapolation is None else (True, False))
     ]
@@ -452,7 +456,7 @@ def _with_earlier(
     return thinned(Front([*measured, *front]))
 
 
-def _worth_finishing(archive: Archive) -> list[Candidate]:
+def _worth_finishing(archive: Archive, accurate: bool = False) -> list[Candidate]:
     """The equations to finish: those that are better than simpler ones, in either error.
 
     And the rivals for the choice, whose descriptions are hardly longer than the shortest.
@@ -470,7 +474,20 @@ def _worth_finishing(archive: Archive) -> list[Candidate]:
     known |= {id(c) for c in chosen}
     outside = [c for c in archive.front if math.isfinite(c.rmse_extrapolation)]
     outside = [c for c in outside if id(c) not in known]
-    return chosen + sorted(outside, key=lambda c: c.rmse_extrapolation)[:BEST_OUTSIDE]
+    chosen += sorted(outside, key=lambda c: c.rmse_extrapolation)[:BEST_OUTSIDE]
+    return _few_large(chosen, archive) if accurate else chosen
+
+
+def _few_large(chosen: Sequence[Candidate], archive: Archive) -> list[Candidate]:
+    """The equations to finish where the error alone selects: of the large ones not too many.
+
+    The few rows that were kept back during the search do not tell for sure which are best; so
+    those that are most worth their constants come first, at several prices of a constant.
+    """
+    small = [c for c in chosen if c.n_parameters <= MANY_IF_ACCURATE]
+    large = [c for c in archive.worthwhile() if c.n_parameters > MANY_IF_ACCURATE]
+    large += [c for c in reversed(chosen) if c.n_parameters > MANY_IF_ACCURATE]
+    return small + list({id(c): c for c in large}.values())[:MOST_LARGE]
 
 
 def finish_candidate(
@@ -487,6 +504,9 @@ def finish_candidate(
     """
     from threadpoolctl import threadpool_limits
 
+    accurate = target.task.accurate
+    many = accurate and candidate.n_parameters > MANY_IF_ACCURATE
+    is_large = many or candidate.n_parameters > MANY_PARAMETERS
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         equation = finish(
             candidate.expression,
@@ -498,7 +518,8 @@ def finish_candidate(
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
             outside=target.extrapolation,
-            is_late=lambda: time.monotonic() > deadline or candidate.n_parameters > MANY_PARAMETERS,
+            is_late=lambda: time.monotonic() > deadline or (is_large and not many),
+            many=many,
         )
     if equation is None:
         return None

@@ -133,11 +133,12 @@ class Network:
         for blocks in self.blocks:
             for block in blocks:
                 for a, rows in enumerate(block.args):
-                    mask[rows] &= self._permitted(block.unit.name, a)
-        mask[self.layer_rows[-1]] &= self._permitted("output", 0)
+                    mask[rows] &= self.permitted(block.unit.name, a)
+        mask[self.layer_rows[-1]] &= self.permitted("output", 0)
         return mask
 
-    def _permitted(self, outer: str, argument: int) -> Mask:
+    def permitted(self, outer: str, argument: int) -> Mask:
+        """Which columns the prior lets feed an argument of a unit, or ``"output"``."""
         permitted = [True]
         permitted += [self.prior.allows_input(outer, argument, name) for name in self.names]
         for inner in self.source_units[1 + len(self.names) :]:

@@ -451,12 +451,16 @@ class Criterion:
         equals the simplest. A number that is not finite is never selected.
     needs : tuple of Need
         What it cannot do without.
+    is_error_alone : bool
+        Whether the validation error alone decides, whatever the size: then trainers may go on to
+        hundreds of constants.
     """
 
     name: str
     takes: str
     values: Callable[[Sequence[Candidate], Context], Values]
     needs: tuple[Need, ...] = ()
+    is_error_alone: bool = False
 
     def lacking(self, need: Need) -> str:
         """The message where something that it needs is missing."""
@@ -706,6 +710,7 @@ for _criterion in (
         "V_int",
         "the smallest validation error",
         _normalised_squares(rmse_validation="mean_error"),
+        is_error_alone=True,
     ),
     Criterion(
         "V_int-S",

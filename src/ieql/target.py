@@ -22,7 +22,7 @@ from ieql.equations.finish import FinishedEquation
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.prior import Prior
-from ieql.selection import Candidate, select
+from ieql.selection import Candidate, find_criterion, select
 from ieql.training.task import Task
 
 __all__ = ["Target", "prepare", "reconsidered"]
@@ -330,6 +330,7 @@ def _target(
         scale=inputs.scale,
         unit=float(zscore.scale.item()),
         rows=np.flatnonzero(~aside[: len(own)])[:SEARCH_ROWS],
+        accurate=find_criterion(options.selection).is_error_alone,
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 

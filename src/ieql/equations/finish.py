@@ -23,6 +23,7 @@ from ieql.equations.prediction_band import PredictionBand, uneven_errors
 from ieql.equations.program import Program
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.refit import refit
+from ieql.equations.ridge import fitted_with_ridge
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
 from ieql.equations.sharing import SharedEquation
 from ieql.equations.shorter import (
@@ -83,6 +84,7 @@ def finish(
     cut: bool = True,
     is_late: Callable[[], bool] = lambda: False,
     outside: Sample | None = None,
+    many: bool = False,
 ) -> FinishedEquation | None:
     """Bring a candidate to the user's coordinates; None if it is not safe there.
 
@@ -106,6 +108,9 @@ def finish(
         Asked before every slow step: once it says yes, the time is up and they are left out.
     outside : Sample, optional
         Labelled rows outside the others: they say whether a curve is needed, not what it is.
+    many : bool
+        It has so many constants that nobody reads them: they are fitted with a ridge, and neither
+        form nor digits are polished.
     """
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
@@ -114,10 +119,13 @@ def finish(
     part = train.standing_for_all(HASTY_ROWS if is_late() else TRIM_ROWS)
     seen = train.head(TRIM_ROWS)
     seen = seen if outside is None else seen.joined(outside)
-    forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
+    if many:
+        forms = (plain,) if is_late() else (gauge(fitted_with_ridge(plain, part)), plain)
+    else:
+        forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
-        found = presented(precise, train, part, domain, prior, bounds, is_late)
+        found = presented(precise, train, part, domain, prior, bounds, is_late, many=many)
         if found is not None:
             return found
     return None
@@ -132,6 +140,7 @@ def presented(
     bounds: tuple[float, float] | None = None,
     is_late: Callable[[], bool] = lambda: False,
     shared: SharedEquation | None = None,
+    many: bool = False,
 ) -> FinishedEquation | None:
     """An equation at its best fit with the digits that it deserves; None if it is not safe.
 
@@ -145,15 +154,15 @@ def presented(
         As in `finish`.
     shared : SharedEquation, optional
         What other equations have a say in: these constants are rounded already.
+    many : bool
+        Whether it has so many constants that to find the digits of each would take long.
     """
     known = set_places(precise)
     common = {} if shared is None else shared.common
     start = precise if shared is None else shared.shown
     # Should rounding make it unsafe, it gets more digits, but never all of them.
-    for e in (
-        readable(start, part, domain, known | common.keys()),
-        shortened(start, known | common.keys()),
-    ):
+    short = shortened(start, known | common.keys())
+    for e in (short,) if many else (readable(start, part, domain, known | common.keys()), short):
         proof = _sound(e, domain, prior, bounds, is_late)
         if proof is None:
             continue

@@ -10,7 +10,7 @@ another has a smaller error.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,10 @@ FAR = 1.5
 MOST_RIVALS = 40
 ROUNDING = 1e-24
 """Mean squared error, of a target with spread one, that stands for none."""
+PRICES = (4.0, 6.0, 9.0)
+"""Twice the nats that a constant must explain in the rows to be worth it, where accuracy is asked
+for: from little more than noise explains to what a shorter description asks for."""
+PER_PRICE = 4
 SPARE_ROWS = 3
 """Rows beyond its constants that an equation must explain to be called exact."""
 Cell = tuple[int, frozenset[str]]
@@ -189,6 +193,20 @@ class Archive:
                 return
             del self._rivals[worst]
         self._rivals[skeleton] = (length, candidate)
+
+    def worth(self, candidate: Candidate, price: float) -> float:
+        """Twice the nats that rows and constants take at a price per constant; less is better."""
+        size = candidate.n_parameters + sum(s.bias != 0.0 for s in candidate.expression.sums)
+        return self.n_rows * math.log(candidate.rmse_train**2 + ROUNDING) + price * size
+
+    def worthwhile(self, prices: Sequence[float] = PRICES) -> list[Candidate]:
+        """Those that are most worth their constants, the best few at each price."""
+        known = list({id(c): c for c in (*self.front, *self)}.values())
+        best: dict[int, Candidate] = {}
+        for price in prices:
+            order = sorted(known, key=lambda c: (self.worth(c, price), c.complexity))
+            best |= {id(c): c for c in order[:PER_PRICE]}
+        return list(best.values())
 
     def best(self) -> float:
         """Least training error of all members."""

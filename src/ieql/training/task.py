@@ -64,6 +64,8 @@ class Task:
     rows : array (rows,) or None
         Which rows of the table those to train by are, so that several outputs can be trained
         together although each has set other rows aside; None: the first ones, in their order.
+    accurate : bool
+        Whether the error alone will select, so that equations may have hundreds of constants.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,7 @@ class Task:
     unit: float = 1.0
     steered: bool = False
     rows: NDArray[np.intp] | None = None
+    accurate: bool = False
 
     @property
     def inputs(self) -> tuple[int, ...]:

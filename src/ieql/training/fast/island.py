@@ -17,6 +17,7 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.archive import Archive, knees
+from ieql.training.fast.accurate import AccuracySettings, accurate
 from ieql.training.fast.eliminate import EliminationSettings, FittedExpression, eliminate, fitted
 from ieql.training.fast.grow import GrowSettings, grow
 from ieql.training.fast.laws import LawSettings, law_forms, laws
@@ -30,7 +31,7 @@ from ieql.training.fast.path import (
 )
 from ieql.training.task import Task
 
-__all__ = ["KINDS", "FastSettings", "Finds", "Found", "Training", "run_island", "train"]
+__all__ = ["ACCURACY", "KINDS", "FastSettings", "Finds", "Found", "Training", "run_island", "train"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class FastSettings:
     elimination: EliminationSettings = field(default_factory=EliminationSettings)
     grow: GrowSettings = field(default_factory=GrowSettings)
     laws: LawSettings = field(default_factory=LawSettings)
+    accuracy: AccuracySettings = field(default_factory=AccuracySettings)
     rows: int = 800
     """Rows for elimination."""
     strict_steps: int = 10
@@ -59,6 +61,8 @@ class FastSettings:
 
 KINDS = ("path", "growth", "law")
 """Kinds of training: a dense network cut down, an equation grown, a law looked for."""
+ACCURACY = "accuracy"
+"""One more kind, only where it is asked for: many constants (`ieql.training.fast.accurate`)."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Training:
     seed: tuple[int, ...]
     chances: tuple[float, float, float] = (0.2, 0.7, 0.1)
     """Of the kinds, in the order of `KINDS`."""
+    kind: str = ""
+    """The kind, if it is not drawn."""
 
 
 @dataclass
@@ -130,7 +136,7 @@ def _run_training(
     offered: tuple[Expression, ...],
 ) -> None:
     rng = np.random.default_rng(training.seed)
-    kind = _kind(task, training, archive, rng)
+    kind = training.kind or _kind(task, training, archive, rng)
     for found in train(task, archive, rng, settings, kind, offered):
         finds.largest = max(finds.largest, found.complexity)
         if found.candidate is not None and archive.add(found.candidate):
@@ -138,7 +144,7 @@ def _run_training(
             finds.kinds.append(kind)
         if time.monotonic() > deadline:
             return
-    finds.done[kind] += 1
+    finds.done[kind] = finds.done.get(kind, 0) + 1
 
 
 def _kind(task: Task, training: Training, archive: Archive, rng: np.random.Generator) -> str:
@@ -165,10 +171,14 @@ def train(
     kind: str,
     offered: Sequence[Expression] = (),
 ) -> Iterator[Found]:
-    """One training of one of `KINDS`, a pure function of its arguments and the state of `rng`.
+    """One training of one kind, a pure function of its arguments and the state of `rng`.
 
     Yields what is found as it is found; candidates are safe in the domain and permitted.
     """
+    if kind == ACCURACY:
+        for candidate in accurate(task, archive, rng, settings.accuracy):
+            yield Found(0.0 if candidate is None else candidate.complexity, candidate)
+        return
     states = {
         "law": lambda: laws(task, archive, rng, settings.laws),
         "growth": lambda: grow(task, archive, rng, settings.grow, offered),

@@ -21,13 +21,12 @@ import numpy as np
 from ieql.doubts import AND_COVERED
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate
-from ieql.training.fast.complete import (
-    Coverage,
-)
+from ieql.training.fast.accurate import can_be_accurate, least_worth
+from ieql.training.fast.complete import Coverage
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.island import FastSettings, Finds, Training, run_island
+from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
 from ieql.training.fast.power_laws import power_laws
@@ -54,6 +53,16 @@ BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
+ROUNDS_FOR_ACCURACY = 20
+"""Rounds for accuracy, where it is asked for, to each other round."""
+STALLED, STALLED_AT_NOISE = 8, 2
+"""Rounds for accuracy without progress after which there are no more of them, and the same where
+what a simpler equation leaves looks like noise."""
+PROGRESS = 2.0
+"""Twice the nats that are progress in accuracy."""
+SMALL = 50
+"""Parameters up to which equations are handed to the other trainings: a larger one would be the
+measure of their errors, which is none for equations of their size."""
 TIME_IS_UP = "the time is up"
 IS_EXACT = "the equations are exact"
 IS_NOISE = "what is left looks like noise"
@@ -116,11 +125,15 @@ class FastTrainer(Trainer):
                 if not cover(state, k, due, budget):
                     return
                 _measure(state, k, budget)
-        if state.number >= (budget.max_trainings or math.inf):
+        if state.number + state.n_accurate >= (budget.max_trainings or math.inf):
             return
         for k in range(len(state.tasks)):
             if _may_separate(state, k):
                 _separate(state, k, budget)
+        if _wants_accuracy(state) and (state.accuracy_due > 0 or _ordinary_end(state)):
+            self._accurate_round(state, budget)
+            return
+        state.accuracy_due = ROUNDS_FOR_ACCURACY
         tired = [k for k in range(len(state.tasks)) if state.is_tired(k)]
         for k in tired:
             if look_around(state, k, budget):
@@ -130,9 +143,9 @@ class FastTrainer(Trainer):
 
     def _round(self, state: FastState, budget: Budget) -> None:
         deadline = budget.deadline
-        rounds = _plan(state.number, state.progress, budget)
+        rounds = _plan(state.number, state.progress, budget, state.n_accurate)
         number = state.number + sum(len(r) for (k, _), r in rounds.items() if k == 0)
-        known = [archive.shared() for archive in state.archives]
+        known = [_shared(state, k) for k in range(len(state.tasks))]
         offered = offers(state.archives)
         # Starting processes takes seconds; by then an easy equation is found in this one.
         is_worth_it = state.n_processes != 1 or deadline - time.monotonic() > STARTING
@@ -147,10 +160,35 @@ class FastTrainer(Trainer):
         for k in range(len(state.tasks)):
             _measure(state, k, budget)
 
+    def _accurate_round(self, state: FastState, budget: Budget) -> None:
+        """A training for accuracy on every island, for every target that may gain by it."""
+        n = state.n_accurate
+        number = min(N_ISLANDS, (budget.max_trainings or math.inf) - state.number - n)
+        targets = [k for k in range(len(state.tasks)) if _may_be_accurate(state, k)]
+        rounds: Rounds = {
+            (k, i): [Training(k, i, (budget.seed, k, n + i, 1), kind=ACCURACY)]
+            for k in targets
+            for i in range(int(number))
+        }
+        known = [archive.shared() for archive in state.archives]
+        is_worth_it = state.n_processes != 1 or budget.deadline - time.monotonic() > STARTING
+        state.n_processes = budget.n_jobs if is_worth_it else 1
+        nothing: list[tuple[Expression, ...]] = [() for _ in state.tasks]
+        _run_round(state, rounds, known, nothing, self.numbers, budget.deadline)
+        state.n_accurate += int(number)
+        state.accuracy_due -= 1
+        for k in targets:
+            progress = state.progress[k]
+            value = least_worth(state.archives[k])
+            progress.stalled = 0 if value < progress.worth - PROGRESS else progress.stalled + 1
+            progress.worth = min(progress.worth, value)
+            progress.exact = state.archives[k].is_exact
+
     def done(self, state: FastState, budget: Budget) -> str:
         """Why the search is over: the limits are reached, or nothing more is to be expected."""
         reason = _reason_to_stop(state, budget)
-        if not reason and state.number >= (budget.max_trainings or math.inf):
+        number = state.number + state.n_accurate
+        if not reason and number >= (budget.max_trainings or math.inf):
             reason = f"all {budget.max_trainings} trainings are done"
         return reason
 
@@ -172,6 +210,8 @@ class FastTrainer(Trainer):
         tasks = self._own(tasks)
         state: FastState = FastState.read(form, tasks)
         state.number = int(form["number"])
+        state.n_accurate = int(form.get("n_accurate", 0))
+        state.accuracy_due = int(form.get("accuracy_due", 0))
         state.progress = [Progress.read(target["progress"]) for target in form["targets"]]
         state.coverage = [
             Coverage.read(target["coverage"]) if "coverage" in target else Coverage(task.inputs)
@@ -181,6 +221,7 @@ class FastTrainer(Trainer):
             for progress in state.progress:
                 progress.since = progress.n_trainings
                 progress.patient = True
+                progress.stalled = 0
         return state
 
 
@@ -254,12 +295,34 @@ def _is_worse_outside(candidate: Candidate) -> bool:
     return candidate.rmse_extrapolation > 1.5 * candidate.rmse_validation
 
 
-def _plan(number: int, progress: Sequence[Progress], budget: Budget) -> Rounds:
-    """The trainings of the next round, by (target, island); `number` are done per target."""
+def _may_be_accurate(state: FastState, k: int) -> bool:
+    """Whether more constants are asked for and may still bring something."""
+    progress = state.progress[k]
+    most = STALLED_AT_NOISE if progress.at_noise else STALLED
+    return can_be_accurate(state.tasks[k]) and not progress.exact and progress.stalled < most
+
+
+def _wants_accuracy(state: FastState) -> bool:
+    return any(_may_be_accurate(state, k) for k in range(len(state.tasks)))
+
+
+def _shared(state: FastState, k: int) -> tuple[Candidate, ...]:
+    """What the archive hands to trainings that look for short equations."""
+    known = state.archives[k].shared()
+    if not state.tasks[k].accurate:
+        return known
+    return tuple(c for c in known if c.n_parameters <= SMALL)
+
+
+def _plan(number: int, progress: Sequence[Progress], budget: Budget, n_others: int = 0) -> Rounds:
+    """The trainings of the next round, by (target, island); `number` are done per target.
+
+    So are `n_others` that this is not about.
+    """
     per_island = min(LARGEST_ROUND, 1 + number // N_ISLANDS)
     last = number + per_island * N_ISLANDS
     if budget.max_trainings is not None:
-        last = min(last, budget.max_trainings)
+        last = min(last, budget.max_trainings - n_others)
     rounds: Rounds = {}
     for k in range(number, last):
         for target, so_far in enumerate(progress):
@@ -319,8 +382,13 @@ def _reason_to_stop(state: FastState, budget: Budget) -> str:
         return TIME_IS_UP
     if all(p.exact for p in state.progress):
         return IS_EXACT
-    if time.monotonic() < budget.earliest:
+    if time.monotonic() < budget.earliest or _wants_accuracy(state):
         return ""
+    return _ordinary_end(state)
+
+
+def _ordinary_end(state: FastState) -> str:
+    """Why there is nothing more to be expected of the trainings for short equations, if so."""
     for k, progress in enumerate(state.progress):
         if progress.exact:
             continue

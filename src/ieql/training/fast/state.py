@@ -52,6 +52,10 @@ class Progress:
     """Whether power laws and waves were looked for, ..."""
     parted: bool = False
     """... and parts that can be found one by one."""
+    worth: float = float("inf")
+    """Least of what rows and constants take (`ieql.training.fast.accurate.worth`), ..."""
+    stalled: int = 0
+    """... and the rounds for accuracy since it fell."""
 
     def patience(self, is_covered: bool) -> int:
         """Number of trainings without progress after which the search may stop by itself."""
@@ -63,8 +67,8 @@ class Progress:
 
     @property
     def n_trainings(self) -> int:
-        """Number of trainings of all kinds."""
-        return self.done.total()
+        """Number of trainings of all kinds but those for accuracy, which no patience is about."""
+        return sum(self.done[kind] for kind in KINDS)
 
     @property
     def chances(self) -> tuple[float, float, float]:
@@ -91,6 +95,8 @@ class Progress:
             length=float(form["length"]) if form.get("length") is not None else float("inf"),
             looked=bool(form.get("looked")),
             parted=bool(form.get("parted")),
+            worth=float(form["worth"]) if form.get("worth") is not None else float("inf"),
+            stalled=int(form.get("stalled", 0)),
         )
 
 
@@ -108,11 +114,17 @@ class FastState(State):
     """Trainings per target that were planned in the rounds that are over."""
     coverage: list[Coverage] = field(default_factory=list)
     """What of all structures was tried, for each target."""
+    n_accurate: int = 0
+    """Trainings for accuracy per target that were planned in the rounds that are over."""
+    accuracy_due: int = 0
+    """Rounds for accuracy that come before the next other one."""
 
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
         form = super().to_form()
         form["number"] = self.number
+        form["n_accurate"] = self.n_accurate
+        form["accuracy_due"] = self.accuracy_due
         parts = zip(form["targets"], self.progress, self.coverage, strict=True)
         for target, progress, coverage in parts:
             target["progress"] = vars(progress)
