@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
+from ieql.equations.common_offsets import with_common_offsets
 from ieql.equations.expression import Expression
 from ieql.equations.precision import Information, readable, shortened, standard_errors, tied
 from ieql.equations.prediction_band import PredictionBand, uneven_errors
@@ -226,7 +227,10 @@ def _with_plain_constants(
 ) -> Expression:
     """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
     e = standard_form(tied(e, rows), probe, prior)
-    return standard_form(with_simple_constants(e, rows, everything), probe, prior)
+    e = standard_form(with_common_offsets(e, rows), probe, prior)
+    e = standard_form(with_simple_constants(e, rows, everything), probe, prior)
+    # Beside simple numbers the others were fitted anew, each offset by itself.
+    return standard_form(with_common_offsets(e, rows), probe, prior)
 
 
 def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:

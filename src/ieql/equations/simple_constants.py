@@ -160,6 +160,10 @@ def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]
     at = 0
     for node in expression.nodes:
         for s in node.args:
+            # A factor may be 2π or π/3; what is added to inputs, or weighs them against each other,
+            # is hardly ever made of π, and comes close to it by chance: x + 1.047.
+            added = range(at, at + 1 + len(s.weights)) if len(s.weights) > 1 else (at,)
+            roles |= dict.fromkeys(added, (NUMBERS, MORE_EVIDENCE))
             if node.unit in (COS, SIN):
                 roles[at] = (TURNS, EVIDENCE)
                 for j in range(len(s.weights)):
