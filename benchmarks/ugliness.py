@@ -16,6 +16,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression, Sum
 from ieql.prior import Prior
 from ieql.units import COS, DIV, EXP, LOG, SIN, SQRT
@@ -33,8 +34,6 @@ TELLING_PHASE = 0.1
 TELLING_EXPONENT = {1: 0.05, 2: 0.025, 3: 0.01, 4: 0.01}
 """The same for an exponent, by the denominator of the fraction: the more there are, the less."""
 LARGEST_EXPONENT = 6
-CANCELLING = 30.0
-"""Spreads of a sum that two of its terms must have for them to cancel."""
 PART_OF_NOISE, PART_OF_SPREAD = 0.1, 1e-3
 """What a straight line or a parabola may change: part of the noise, or else of the spread."""
 OWN_PART = 0.05
@@ -514,24 +513,11 @@ def _values(
 
 
 def cancelling_terms(expression: Expression, X: Array) -> Reasons:
-    """Sums of large terms that nearly cancel: 24688 - 24693*cos(0.007*v).
-
-    A unit's term and another of opposite sign are each more than thirty times what is left of them
-    over the rows. An input and a number may: 9.81*T - 2680 is how one writes a line.
-    """
-    if len(X) < 2:
-        return
-    values = _values(expression, X)
-    d = len(expression.names)
-    texts: list[str] | None = None
-    for place, s in enumerate(expression.sums):
-        limit = CANCELLING * float(np.std(_affine(s, values, len(X))))
-        means = [w * float(np.mean(values[i])) for i, w in zip(s.sources, s.weights, strict=True)]
-        large = [m for m in (*means, s.bias) if abs(m) > limit]
-        units = [m for i, m in zip(s.sources, means, strict=True) if i >= d and abs(m) > limit]
-        if any(m * other < 0.0 for m in units for other in large):
-            texts = texts or _sum_texts(expression)
-            yield _reason("large terms that cancel", texts[place])
+    """Sums of large terms that nearly cancel (`ieql.equations.differences.cancelling_sums`)."""
+    places = cancelling_sums(expression, X)
+    texts = _sum_texts(expression) if places else []
+    for place in places:
+        yield _reason("large terms that cancel", texts[place])
 
 
 def _sum_texts(expression: Expression) -> list[str]:

@@ -280,6 +280,24 @@ def test_of_an_equation_cut_and_uncut_neither_hides_the_other(uncut, stand):
     assert [names[c.expression.text()] for c in front[1:]] == stand
 
 
+def test_a_difference_of_large_terms_is_refused_where_something_plain_does_as_well():
+    """A4 was selected as 16530*(…)/((exp(z) + 2056)**2 - 4231386), which is 4.02*(…)/(exp(z) + c)
+    to more digits than its rows have."""
+    from types import SimpleNamespace
+
+    from ieql.data.sample import Sample
+    from ieql.learn import _without_differences
+    from ieql.selection import Candidate
+
+    texts = ["x", "4.1*exp(x)", "0.001*(exp(x) + 2056)**2 - 4227.1"]
+    found = [Candidate(Expression.parse(t, ("x",)), 1, 1, 1.0, 1.0) for t in texts]
+    x = np.linspace(0, 1, 50)
+    target = SimpleNamespace(fitting=Sample(x[None], x, np.ones(50)))
+    assert _without_differences(found, np.array([-10.0, -99.0, -100.0]), target) == [0, 1]
+    # Without a rival it stays: what is hard to read is better than what is wrong.
+    assert _without_differences(found, np.array([-10.0, -50.0, -100.0]), target) == [0, 1, 2]
+
+
 def test_no_wave_stands_where_a_plain_equation_is_told_in_fewer_words():
     """Of nine rows of a growth curve the front showed a line and a piece of a cosine."""
     from ieql.learn import _without_waves_for_others

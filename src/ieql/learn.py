@@ -20,6 +20,7 @@ from ieql.ambiguity import with_ambiguity
 from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT
+from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
@@ -53,6 +54,9 @@ MOST_LARGE = 16
 MOST_RIVALS = 20
 RIVAL_WITHIN = 30.0
 """Twice the nats by which the description of a rival may be longer than the shortest."""
+PLAIN, PROBED = 10.0, 2_000
+"""Twice the nats by which a plain equation may be longer than a difference of large terms, and the
+rows by which it is told."""
 BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
@@ -362,11 +366,29 @@ def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
     if target.extrapolation is None:
         told = _without_waves_for_others(finished, lengths)
         finished, lengths = [finished[i] for i in told], lengths[told]
+    plain = _without_differences(finished, lengths, target)
+    finished, lengths = [finished[i] for i in plain], lengths[plain]
     front = _with_shortest(finished, lengths)
     best = finished[int(np.argmin(lengths))]
     if not any(c is best for c in front):
         front = sorted([*front, best], key=lambda c: (c.complexity, c.rmse_validation))
     return front
+
+
+def _without_differences(
+    finished: Sequence[Candidate], lengths: Array, target: Target
+) -> list[int]:
+    """Places of the equations to show: differences of large terms only where nothing plain does.
+
+    (exp(z) + 2056)² - 4231385 is 4112·exp(z), which nobody can see; where an equation without such
+    a difference has hardly a longer description, the other is refused.
+    """
+    X = np.ascontiguousarray(target.fitting.XT[:, :PROBED].T)
+    cancels = np.array([bool(cancelling_sums(c.expression, X)) for c in finished])
+    if not cancels.any() or cancels.all():
+        return list(range(len(finished)))
+    shortest = float(np.min(lengths[~cancels]))
+    return [i for i, is_one in enumerate(cancels) if not (is_one and shortest < lengths[i] + PLAIN)]
 
 
 def _with_shortest(finished: Sequence[Candidate], lengths: Array) -> list[Candidate]:

@@ -19,13 +19,13 @@ from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, SQUARE, Unit
 
-__all__ = ["plain_differences"]
+__all__ = ["cancelling_sums", "plain_differences"]
 
 Array = NDArray[np.float64]
 LARGE = 10.0
 """A term so many times as large as the pair it belongs to is there to be cancelled."""
 CANCELLING = 30.0
-"""Spreads of a sum that a quotient in it must have for it to be put over its denominator."""
+"""Spreads of a sum that two of its terms must have for them to cancel."""
 LITTLE = 0.02
 """Part of a small sum's spread below which a term of it is left out."""
 Derivative = Callable[[Builder, Sum], Sum]
@@ -73,6 +73,30 @@ def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
                 ]
                 unit = expression.nodes[k].unit
                 yield builder.rebuild(expression, [*known, builder.apply(unit, *args)])
+
+
+def cancelling_sums(expression: Expression, X: Array) -> list[int]:
+    """Sums of large terms that nearly cancel, as places in `Expression.sums`: 24688 - 24693*cos(z).
+
+    A unit's term and another of opposite sign are each more than thirty times what is left of them
+    over the rows. An input and a number may: 9.81*T - 2680 is how one writes a line.
+    """
+    if len(X) < 2:
+        return []
+    with np.errstate(all="ignore"):
+        values = expression.source_values(X)
+        d = len(expression.names)
+        found = []
+        for place, s in enumerate(expression.sums):
+            pairs = list(zip(s.sources, s.weights, strict=True))
+            total = np.sum([w * values[i] for i, w in pairs], axis=0) if pairs else np.zeros(len(X))
+            limit = CANCELLING * float(np.std(total))
+            means = [w * float(np.mean(values[i])) for i, w in pairs]
+            large = [m for m in (*means, s.bias) if abs(m) > limit]
+            units = [m for (i, _), m in zip(pairs, means, strict=True) if i >= d and abs(m) > limit]
+            if any(m * other < 0.0 for m in units for other in large):
+                found.append(place)
+    return found
 
 
 def _differences(
