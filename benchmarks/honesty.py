@@ -33,6 +33,7 @@ from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import free_constants
 from ieql.equations.simplify import gauge
+from ieql.equations.standard_form import standard_form
 from ieql.prior import Prior
 from random_equations import equations
 
@@ -65,7 +66,8 @@ def coverage(draws: int, rows: int, noise: float) -> None:
     held, held_precise, asked = [], [], []
     print(f"coverage: {draws} draws of {rows} rows, noise {noise:g} of the spread; {machine()}")
     for k, text in enumerate(STRUCTURES):
-        truth = gauge(Expression.parse(text, NAMES))  # scales that cancel are in one place
+        # As it is shown, with scales that cancel in one place.
+        truth = standard_form(gauge(Expression.parse(text, NAMES)), points.T, prior)
         inside = inside_precise = total = same = 0
         for draw in range(draws):
             rng = np.random.default_rng([k, draw])
@@ -191,13 +193,17 @@ def intervals(
         table = np.array(found)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a column without any number
-            inside, quiet, noisy, outside, constants, _ = np.nanmean(table, axis=0)
+            inside, quiet, noisy, outside, *_ = np.nanmean(table, axis=0)
             width = np.nanmedian(table[:, 5])
+            # Every constant counts alike, not every problem.
+            n_constants = float(table[:, 6].sum())
+            constants = np.nansum(table[:, 4] * table[:, 6]) / max(n_constants, 1.0)
             spread = table[:, 0].std()
         print(
             f"  {group}: inside the data {inside:.3f} (± {spread:.3f} over the problems; quieter "
             f"half {quiet:.3f}, noisier half {noisy:.3f}), 30 % outside {outside:.3f}, constants "
-            f"± 1.96 standard errors {constants:.3f}; width over that of the noise alone, median "
+            f"± 1.96 standard errors {constants:.3f} of {n_constants:.0f}; width over that of the "
+            f"noise alone, median "
             f"{width:.2f}",
             flush=True,
         )
@@ -254,9 +260,10 @@ def _held(truth, problem, rows, level, seed, search):
     noisy = size[rows:] > np.median(size[rows : rows + FRESH])
     shares = [inside[fresh & part].mean() for part in (True, ~noisy, noisy) if np.any(fresh & part)]
     shares = [shares[0], *(shares[1:] if len(shares) == 3 else [np.nan] * 2)]
-    shares += [inside[~fresh & beyond].mean(), np.nan if constants is None else constants]
+    held, counted = (np.nan, 0) if constants is None else constants
+    shares += [inside[~fresh & beyond].mean(), held]
     known = 2 * _normal_quantile(level) * size[rows : rows + FRESH].mean()
-    shares += [np.mean(high[:FRESH] - low[:FRESH]) / known]
+    shares += [np.mean(high[:FRESH] - low[:FRESH]) / known, counted]
     return [float(x) if np.isfinite(x) else None for x in shares]
 
 
@@ -271,6 +278,8 @@ def _refitted(truth, X, y, seed, _):
     rng = np.random.default_rng([5, seed])
     d = X.shape[1]
     points = rng.uniform(X.min(axis=0), X.max(axis=0), (2000, d)).T.copy()
+    # As it would be shown: else hardly any has constants to compare.
+    truth = standard_form(truth, X, Prior.of({"prohibit": []}))
     free = free_constants(truth)
     theta = truth.constants()
     theta[free] *= 1 + 0.02 * rng.normal(size=len(free))
@@ -294,7 +303,7 @@ def _refitted(truth, X, y, seed, _):
         return ends, None
     errors = np.array(found.standard_errors)[free]
     distance = np.abs(found.expression.constants() - truth.constants())[free]
-    return ends, float(np.mean(distance <= 1.96 * errors))
+    return ends, (float(np.mean(distance <= 1.96 * errors)), len(free))
 
 
 def _searched(truth, X, y, seed, search):

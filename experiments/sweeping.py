@@ -105,7 +105,7 @@ def sweep(store: Store, budget: Budget, what: Sweep, seed: int) -> None:
     target = target_of(problem, seed, what.prior)
     about = {"mean_errors": target.mean_errors, "settings": plain(asdict(settings))}
     known = store.part(f"{key}/about", budget, lambda: about)
-    if known["settings"] != about["settings"]:
+    if PaperSettings.of(known["settings"]) != settings:
         raise IeqlError(
             f"{store.path.name} has networks of {key!r} with other settings; choose another folder "
             "by --results, or delete them there."

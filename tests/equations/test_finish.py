@@ -80,6 +80,17 @@ def test_with_noise_the_constants_have_no_more_digits_than_they_deserve():
     assert np.sqrt(equation.error) == pytest.approx(0.1, rel=0.05)
 
 
+def test_a_factor_that_was_set_keeps_the_error_that_the_rows_give_it():
+    """Shown as exact, it was wrong more often than its interval said, and so were the others; an
+    exponent that was set counts as known."""
+    train = sample("3*x**1.5 + 0.7131*y", n=400, noise=0.1)
+    equation = finished("2.98*x**1.51 + 0.72*y", train, domain())
+    assert equation.expression.text(precision=2) == "3*x**1.5 + 0.71*y"
+    errors = dict(zip(equation.expression.constants(), equation.standard_errors, strict=True))
+    assert 0.0005 < errors[3.0] < 0.05
+    assert errors[1.5] == 0.0
+
+
 def test_in_haste_an_equation_is_readable_but_not_trimmed():
     train = sample("3*x**2 + y", n=2000, noise=0.1)
     text = "2.9*x**2 + 1.1*y + 0.01*exp(-x)"

@@ -3,11 +3,16 @@
 A law that is written in shifted inputs, like Planck's in scaled wavelengths, has the same shift
 wherever the input stands. A fit gives each place one of its own, none of them well determined, and
 what the rows do not tell them apart by is lost outside of them.
+
+That two offsets differ by no more than their errors is no reason by itself: offsets of different
+meaning often do. They are one if that makes the equation simpler, as when factors become a power or
+parts become the same, or if they are equal to a small part of their size, which is hardly chance.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +21,7 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.precision import Information
 from ieql.equations.simple_constants import set_places
+from ieql.equations.text import write
 
 __all__ = ["with_common_offsets"]
 
@@ -23,9 +29,16 @@ Array = NDArray[np.float64]
 STEPS = 6
 """Steps to the least squares with common offsets."""
 MOST_CONSTANTS = 60
+SHORTER, SHOWN_DIGITS = 8, 4
+"""Characters by which the text must become shorter for an equation to be simpler, numbers with so
+many digits: a factor or a part less."""
+EVIDENCE = 2.0
+"""Nats by which the rows must prefer that two offsets are one if that is all they tell."""
 
 
-def with_common_offsets(expression: Expression, sample: Sample) -> Expression:
+def with_common_offsets(
+    expression: Expression, sample: Sample, simplified: Callable[[Expression], Expression]
+) -> Expression:
     """Give the offsets of an input one value where rows and constants are told in fewer words so.
 
     All places of all inputs are tried together; while the rows object, the place that fits least
@@ -38,6 +51,8 @@ def with_common_offsets(expression: Expression, sample: Sample) -> Expression:
         Constants that were set to simple numbers stay as they are.
     sample : Sample
         The rows that fit the constants.
+    simplified : callable
+        The simplest way to write an equation.
     """
     is_set = set_places(expression)
     known = Information.of(expression, sample, is_set)
@@ -50,9 +65,17 @@ def with_common_offsets(expression: Expression, sample: Sample) -> Expression:
         # Each constant less is worth ln N of twice the nats.
         limit = known.error * math.exp((n_saved * math.log(known.n_rows) + 1.0) / known.n_rows)
         if trial is not None and trial[1] <= limit:
-            return trial[0]
+            simple = simplified(trial[0])
+            if _length(simple) <= _length(expression) - SHORTER:
+                return simple
+            if all(_are_hardly_equal_by_chance(group, expression, known) for group in groups):
+                return simple
         groups = _without_worst(groups, expression, known)
     return expression
+
+
+def _length(expression: Expression) -> int:
+    return len(write(expression, 0, SHOWN_DIGITS))
 
 
 Groups = list[dict[int, float]]
@@ -71,6 +94,26 @@ def _groups(expression: Expression, known: Information) -> Groups:
             found.setdefault(s.sources[0], {})[place[start]] = s.weights[0]
         start += 1 + len(s.weights)
     return [g for g in found.values() if len({theta[known.free[k]] * w for k, w in g.items()}) > 1]
+
+
+def _are_hardly_equal_by_chance(
+    group: dict[int, float], expression: Expression, known: Information
+) -> bool:
+    """Whether each offset agrees with the best known of them to a small part of its size.
+
+    The evidence is that of `ieql.equations.precision.tied`.
+    """
+    theta, covariance = expression.constants()[known.free], known.covariance
+    first, *others = sorted(group, key=lambda k: covariance[k, k])
+    for k in others:
+        sign = group[first] * group[k]
+        variance = covariance[first, first] + covariance[k, k] - 2.0 * sign * covariance[first, k]
+        error = math.sqrt(max(variance, 0.0)) + 1e-12 * abs(theta[first])
+        difference = theta[first] - sign * theta[k]
+        evidence = math.log(abs(theta[first]) / (2.5 * error) + 1e-300)
+        if not evidence - 0.5 * (difference / error) ** 2 > EVIDENCE:
+            return False
+    return True
 
 
 def _without_worst(groups: Groups, expression: Expression, known: Information) -> Groups:

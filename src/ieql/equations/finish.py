@@ -35,7 +35,7 @@ from ieql.equations.shorter import (
     unbent,
     without_differences,
 )
-from ieql.equations.simple_constants import set_places, with_simple_constants
+from ieql.equations.simple_constants import set_places, simple_exponents, with_simple_constants
 from ieql.equations.simplify import gauge, simplify
 from ieql.equations.standard_form import standard_form
 from ieql.equations.wave_cost import wave_cost
@@ -170,12 +170,12 @@ def presented(
         # Who asks for all digits is to be as safe as who does not.
         same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
         far = excess(proof.low, proof.high, train.y)
-        errors, mse = standard_errors(e, part, known)
+        errors, mse = standard_errors(e, part, simple_exponents(e))
         waves = wave_cost(e, part.head(PROBED).XT.T, prior)
         all_digits = precise if same else e
         band = PredictionBand.of(all_digits, train, e, domain)
         if band is not None and band.noise.trends:
-            errors = uneven_errors(e, part, band.noise, known) or errors
+            errors = uneven_errors(e, part, band.noise, simple_exponents(e)) or errors
         errors = tuple(common.get(place, 0.0) or error for place, error in enumerate(errors))
         return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
     return None
@@ -226,11 +226,14 @@ def _with_plain_constants(
     e: Expression, rows: Sample, everything: Sample, probe: Array, prior: Prior
 ) -> Expression:
     """The equation with constants that are one, or are simple numbers, as far as the rows tell."""
-    e = standard_form(tied(e, rows), probe, prior)
-    e = standard_form(with_common_offsets(e, rows), probe, prior)
-    e = standard_form(with_simple_constants(e, rows, everything), probe, prior)
+
+    def simplified(e: Expression) -> Expression:
+        return standard_form(e, probe, prior)
+
+    e = with_common_offsets(simplified(tied(e, rows)), rows, simplified)
+    e = simplified(with_simple_constants(e, rows, everything))
     # Beside simple numbers the others were fitted anew, each offset by itself.
-    return standard_form(with_common_offsets(e, rows), probe, prior)
+    return with_common_offsets(e, rows, simplified)
 
 
 def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:
