@@ -217,7 +217,7 @@ def test_a_second_ctrl_c_loses_nothing_that_was_written(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learn, "_finish_one", interrupted)
+    monkeypatch.setattr(learn, "finish_candidate", interrupted)
     model = IEQLRegressor(max_trainings=4, n_jobs=1, random_state=0, run_dir=tmp_path / "run")
     with pytest.raises(KeyboardInterrupt):
         model.fit(frame.drop(columns="y"), frame["y"])
