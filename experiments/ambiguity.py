@@ -167,21 +167,9 @@ def section(store: Store) -> str:
     rows = summary(store)
     others = [r for r in rows if r["ratio"] != "1"]
     good = sum(follows(r) for r in others)
-    lines = []
-    for r in rows:
-        cos, both = AMBIGUITY_SHARES[r["ratio"]]
-        lines.append(
-            [
-                r["ratio"],
-                f"{r['cos_percent']:.0f} / {r['square_percent']:.0f}",
-                f"*{cos:.0f} / {both - cos:.0f}*",
-                f"{r['cos_with_factors']:g} / {r['square_with_factors']:g}",
-                f"{r['cos_without_factors']:g} / {r['square_without_factors']:g}",
-            ]
-        )
+    lines = [_line(r) for r in rows]
     runs = sorted({r["runs"] for r in rows})
     seconds = median(p["seconds"] for p in store.parts.values())
-    header = ["r", "share of cos / square [%]", "*paper*", "selected cos / square", "no factors"]
     return "\n\n".join(
         [
             "## Expert knowledge: an ambiguous data set",
@@ -192,13 +180,28 @@ def section(store: Store) -> str:
             "(../experiments/results/ambiguity.png)",
             f"The selected unit follows the prior, in every run, at **{good} of {len(others)}** "
             "ratios other than 1.",
-            table(header, lines),
+            table(HEADER, lines),
             f"Budget: {'/'.join(map(str, runs))} runs of {number(seconds)} s for each ratio. The "
             "numbers of units in the selected equation are means over the runs.",
             *_swept_words(Store(store.folder, "paper_sweeps")),
             DIFFERENCES,
         ]
     )
+
+
+HEADER = ["r", "share of cos / square [%]", "*paper*", "selected cos / square", "no factors"]
+
+
+def _line(row: Mapping[str, Any]) -> list[str]:
+    """A ratio in the table: shares, the paper's, and the selected units."""
+    cos, both = AMBIGUITY_SHARES[row["ratio"]]
+    return [
+        row["ratio"],
+        f"{row['cos_percent']:.0f} / {row['square_percent']:.0f}",
+        f"*{cos:.0f} / {both - cos:.0f}*",
+        f"{row['cos_with_factors']:g} / {row['square_with_factors']:g}",
+        f"{row['cos_without_factors']:g} / {row['square_without_factors']:g}",
+    ]
 
 
 def _swept_words(sweeps: Store) -> list[str]:
@@ -208,23 +211,11 @@ def _swept_words(sweeps: Store) -> list[str]:
         return []
     others = [r for r in rows if r["ratio"] != "1"]
     good = sum(follows(r) for r in others)
-    lines = []
-    for r in rows:
-        cos, both = AMBIGUITY_SHARES[r["ratio"]]
-        lines.append(
-            [
-                r["ratio"],
-                f"{r['cos_percent']:.0f} / {r['square_percent']:.0f}",
-                f"*{cos:.0f} / {both - cos:.0f}*",
-                f"{r['cos_with_factors']:g} / {r['square_with_factors']:g}",
-                f"{r['cos_without_factors']:g} / {r['square_without_factors']:g}",
-            ]
-        )
-    header = ["r", "share of cos / square [%]", "*paper*", "selected cos / square", "no factors"]
+    lines = [_line(r) for r in rows]
     return [
         f"**The paper's method**, one sweep for each ratio, without the first phase: the selected "
         f"unit follows the prior at **{good} of {len(others)}** ratios other than 1.",
-        table(header, lines),
+        table(HEADER, lines),
     ]
 
 

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ieql.data.dataset import Dataset
+from experiments.sweeping import target_of
 from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import compile_kernels
-from ieql.learn import seed_of
 from ieql.network import Network
-from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.problems import Problem
 from ieql.selection import Candidate
-from ieql.target import Target, prepare
+from ieql.target import Target
 from ieql.training.paper import gates, objective
 from ieql.training.paper.network_training import Model, NetworkTraining
 from ieql.training.paper.settings import PaperSettings
@@ -136,7 +133,7 @@ def fit_eqldiv(
     n_jobs : int or None
         Processes.
     """
-    target = _target(problem, seed)
+    target = target_of(problem, seed, PRIOR)
     compile_kernels("ieql.training.paper.steps")
     # The deepest networks take longest: they come first, so that no process waits at the end.
     depths = sorted(settings.layers, reverse=True)
@@ -156,23 +153,6 @@ def fit_eqldiv(
         errors["extrapolation"] = mean.rmse_extrapolation
     n_rows = len(target.train), len(target.validation)
     return EqldivFit(candidates or [mean], errors, n_rows)
-
-
-def _target(problem: Problem, seed: int) -> Target:
-    """The problem as our own method gets it: same split, same scales, same points."""
-    extra: tuple[Any, Any] | None = None
-    if problem.X_extrapolation is not None and problem.y_extrapolation is not None:
-        y_extra = problem.y_extrapolation.to_numpy(np.float64)[:, None]
-        extra = problem.X_extrapolation.to_numpy(np.float64), y_extra
-    data = Dataset.of(
-        problem.X.to_numpy(np.float64),
-        problem.y.to_numpy(np.float64),
-        domain=problem.domain,
-        feature_names=problem.feature_names,
-        X_extra=None if extra is None else extra[0],
-    )
-    (target,) = prepare(FitOptions(prior=PRIOR), data, extra, seed_of(seed))
-    return target
 
 
 # --- network -----------------------------------------------------------------------------------
