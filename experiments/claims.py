@@ -97,7 +97,7 @@ def _captured(results: Results) -> list[Finding]:
                 f"all runs at most {NOISE_LEVEL} on {len(good)} of {len(rows)}, the median "
                 f"on {medians}; missed: {_names(rows, good)}"
             )
-            verdict = _count(len(good), len(S)) if len(rows) == len(S) else PARTLY
+            verdict = _count(len(good), len(S))
             found.append(_of_rows(by, verdict, figure, rows))
     return found
 
@@ -127,7 +127,7 @@ def _better_on_a(results: Results) -> list[Finding]:
             f"better than all of {names} on {len(better)} of {len(rows)} (missed: "
             f"{_names(rows, better)}); at or below the paper's own error on {len(below)}"
         )
-        verdict = _count(len(better), len(A)) if len(rows) == len(A) else PARTLY
+        verdict = _count(len(better), len(A))
         found.append(_of_rows(by, verdict, figure, rows))
     return found
 
