@@ -1,4 +1,4 @@
-"""Offsets of one input that are the same: (x + 0.18)²·(x + 0.31)/(y + x + …) means (x + 0.22)³.
+"""Offsets of one input that are the same: (x + 0.18)²·(x + 0.31) means (x + 0.22)³.
 
 A law that is written in shifted inputs, like Planck's in scaled wavelengths, has the same shift
 wherever the input stands. A fit gives each place one of its own, none of them well determined, and
@@ -21,7 +21,7 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.precision import Information
 from ieql.equations.simple_constants import set_places
-from ieql.equations.text import write
+from ieql.equations.standard_form import text_length
 
 __all__ = ["with_common_offsets"]
 
@@ -29,9 +29,9 @@ Array = NDArray[np.float64]
 STEPS = 6
 """Steps to the least squares with common offsets."""
 MOST_CONSTANTS = 60
-SHORTER, SHOWN_DIGITS = 8, 4
-"""Characters by which the text must become shorter for an equation to be simpler, numbers with so
-many digits: a factor or a part less."""
+SHORTER = 8
+"""Characters by which the text must become shorter for an equation to be simpler: a factor or a
+part less."""
 EVIDENCE = 2.0
 """Nats by which the rows must prefer that two offsets are one if that is all they tell."""
 
@@ -66,16 +66,12 @@ def with_common_offsets(
         limit = known.error * math.exp((n_saved * math.log(known.n_rows) + 1.0) / known.n_rows)
         if trial is not None and trial[1] <= limit:
             simple = simplified(trial[0])
-            if _length(simple) <= _length(expression) - SHORTER:
+            if text_length(simple) <= text_length(expression) - SHORTER:
                 return simple
             if all(_are_hardly_equal_by_chance(group, expression, known) for group in groups):
                 return simple
         groups = _without_worst(groups, expression, known)
     return expression
-
-
-def _length(expression: Expression) -> int:
-    return len(write(expression, 0, SHOWN_DIGITS))
 
 
 Groups = list[dict[int, float]]

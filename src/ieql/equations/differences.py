@@ -55,9 +55,7 @@ def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
         Rows by which terms are judged.
     """
     with np.errstate(all="ignore"):
-        arguments = expression.arguments(X)
-        units = [n.unit(*z) for n, z in zip(expression.nodes, arguments, strict=True)]
-        values = [*X.T, *units]
+        values = expression.source_values(X)
     sums = [(k, a, s) for k, node in enumerate(expression.nodes) for a, s in enumerate(node.args)]
     for k, a, s in [*sums, (len(expression.nodes), 0, expression.outputs[0])]:
         for plainly in (_differences, _quotients):

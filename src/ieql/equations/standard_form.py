@@ -24,7 +24,7 @@ from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, SQUARE
 
-__all__ = ["is_equal", "is_permitted", "size", "standard_form", "whole_power"]
+__all__ = ["is_equal", "is_permitted", "size", "standard_form", "text_length", "whole_power"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
@@ -72,7 +72,7 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
             continue
         better = size(trial, prior) < size(best, prior)
         # Brackets and sums of waves are to be shorter for the reader as well.
-        if better and not (rewritten and _length(trial) > _length(best)):
+        if better and not (rewritten and text_length(trial) > text_length(best)):
             best = trial
     if best is None or not _is_worth_it(best, expression, prior):
         return expression
@@ -88,7 +88,7 @@ def _is_worth_it(best: Expression, given: Expression, prior: Prior | None) -> bo
     weight, before = _weight(best, prior), _weight(given, prior)
     if weight <= (1.0 + LITTLE_DEARER) * before or _has_hidden_powers(given):
         return True
-    return weight <= (1.0 + DEARER_IF_SHORTER) * before and _length(best) < _length(given)
+    return weight <= (1.0 + DEARER_IF_SHORTER) * before and text_length(best) < text_length(given)
 
 
 def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]]:
@@ -315,10 +315,10 @@ def size(e: Expression, prior: Prior | None) -> tuple[float, int, int, int, int]
     """What makes one form of an equation simpler than another, the most important first."""
     n_numbers = int(np.count_nonzero(~np.isin(e.constants(), (0.0, 1.0, -1.0))))
     n_biases = sum(s.bias != 0.0 for s in e.sums)
-    return _weight(e, prior), e.n_parameters, n_numbers, n_biases, _length(e)
+    return _weight(e, prior), e.n_parameters, n_numbers, n_biases, text_length(e)
 
 
-def _length(e: Expression) -> int:
+def text_length(e: Expression) -> int:
     """Characters of the text, with a few digits for each number; very many if it has none."""
     try:
         return sum(len(write(e, k, SHOWN_DIGITS)) for k in range(len(e.outputs)))
