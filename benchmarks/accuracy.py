@@ -30,7 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from experiments.budget import BUDGETS
-from experiments.engine_torque import GENERATED, REAL, measured
+from experiments.engine_torque import GENERATED, REAL, measured, split
 from experiments.methods import METHODS
 from ieql import IEQLRegressor, load_problem
 from ieql.data.table import read_csv
@@ -50,24 +50,7 @@ def problem_of(name: str, seed: int) -> Problem:
     if name in REAL:
         return measured(name, seed)
     table = read_csv(Path(name))
-    X, y = table.iloc[:, :-1], table.iloc[:, -1]
-    order = np.random.default_rng(seed).permutation(len(X))
-    n = round(TEST * len(X))
-    test, train = order[:n], order[n:]
-    return Problem(
-        name=Path(name).stem,
-        description="a table",
-        X=X.iloc[train].reset_index(drop=True),
-        y=y.iloc[train].reset_index(drop=True),
-        X_test=X.iloc[test].reset_index(drop=True),
-        y_test=y.iloc[test].reset_index(drop=True),
-        X_extrapolation=None,
-        y_extrapolation=None,
-        domain={c: (float(X[c].min()), float(X[c].max())) for c in X},
-        feature_names=tuple(X.columns),
-        noise=float("nan"),
-        formula="",
-    )
+    return split(Path(name).stem, "a table", table.iloc[:, :-1], table.iloc[:, -1], seed)
 
 
 def ours(problem: Problem, seed: int, options: argparse.Namespace) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from experiments.budget import Budget
 from experiments.compare import chosen, compare, table_rows
@@ -70,21 +71,26 @@ def measured(target: str, seed: int) -> Problem:
     """One quantity of the measured engine, four fifths of the rows to learn from."""
     path = data_path()
     X, targets = split_file(path, _table(path), [target], INPUTS)
-    y = targets[target]
+    about = f"{target} of a petrol engine, measured, standardised"
+    return split(target, about, X, targets[target], seed)
+
+
+def split(name: str, description: str, X: pd.DataFrame, y: pd.Series, seed: int) -> Problem:
+    """A table as a problem: four fifths of its rows to learn from, at random."""
     order = np.random.default_rng(seed).permutation(len(X))
     n = round(TEST * len(X))
     test, train = order[:n], order[n:]
     return Problem(
-        name=target,
-        description=f"{target} of a petrol engine, measured, standardised",
+        name=name,
+        description=description,
         X=X.iloc[train].reset_index(drop=True),
         y=y.iloc[train].reset_index(drop=True),
         X_test=X.iloc[test].reset_index(drop=True),
         y_test=y.iloc[test].reset_index(drop=True),
         X_extrapolation=None,
         y_extrapolation=None,
-        domain={name: (float(X[name].min()), float(X[name].max())) for name in INPUTS},
-        feature_names=INPUTS,
+        domain={str(c): (float(X[c].min()), float(X[c].max())) for c in X},
+        feature_names=tuple(map(str, X.columns)),
         noise=float("nan"),
         formula="",
     )

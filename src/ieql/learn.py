@@ -29,7 +29,7 @@ from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
-from ieql.selection import DEFAULT, Candidate, Front, scores, thinned
+from ieql.selection import Candidate, Front, thinned
 from ieql.shared_fronts import shared_fronts
 from ieql.target import Target, reconsidered
 from ieql.training.archive import Archive
@@ -362,7 +362,7 @@ def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
     """
     if not finished:
         return []
-    lengths = _lengths(finished, target)
+    lengths = target.lengths(finished)
     if target.extrapolation is None:
         told = _without_waves_for_others(finished, lengths)
         finished, lengths = [finished[i] for i in told], lengths[told]
@@ -405,13 +405,6 @@ def _with_shortest(finished: Sequence[Candidate], lengths: Array) -> list[Candid
     outside = Front(c for c in finished if math.isfinite(c.rmse_extrapolation))
     others = [c for c in outside if id(c) not in known]
     return thinned([*shortest.values(), *others])
-
-
-def _lengths(finished: Sequence[Candidate], target: Target) -> Array:
-    """Description lengths, by which the front and the default selection go."""
-    return scores(
-        finished, DEFAULT, mean_error=target.mean_errors["validation"], n_rows=target.n_rows
-    )
 
 
 def _without_waves_for_others(finished: Sequence[Candidate], lengths: Array) -> list[int]:

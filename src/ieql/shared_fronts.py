@@ -24,7 +24,7 @@ from ieql.equations.shared_units import outputs_of
 from ieql.equations.sharing import fitted_together
 from ieql.model import chosen
 from ieql.prior import Prior
-from ieql.selection import CONNECTION, DEFAULT, Candidate, scores
+from ieql.selection import CONNECTION, DEFAULT, Candidate
 from ieql.target import Target
 
 __all__ = ["shared_fronts", "with_savings"]
@@ -96,7 +96,7 @@ def shared_fronts(
             ]
             # What is told of the choice must be true: the criterion takes these and no others.
             is_chosen = all(a is b for a, b in zip(selected(trial), found, strict=True))
-            length = sum(float(_lengths([c], t)[0]) for c, t in zip(found, targets, strict=True))
+            length = sum(float(t.lengths([c])[0]) for c, t in zip(found, targets, strict=True))
             if is_chosen and length < shortest:
                 best, shortest = trial, length
     return best
@@ -115,7 +115,7 @@ def _wholes(
     near, lengths = [], []
     for front, others, target in zip(fronts, finished, targets, strict=True):
         known = {id(c): c for c in (*front, *others)}
-        own = _lengths(list(known.values()), target)
+        own = target.lengths(list(known.values()))
         order = np.argsort(own, kind="stable")[:PER_OUTPUT].tolist()
         order = [k for k in order if own[k] <= own[order[0]] + WITHIN]
         near.append([list(known.values())[k] for k in order])
@@ -123,12 +123,6 @@ def _wholes(
     places = itertools.islice(itertools.product(*(range(len(n)) for n in near)), MANY)
     ordered = sorted(places, key=lambda ps: sum(lengths[k][p] for k, p in enumerate(ps)))
     return [[near[k][p] for k, p in enumerate(ps)] for ps in ordered]
-
-
-def _lengths(candidates: Sequence[Candidate], target: Target) -> Array:
-    return scores(
-        candidates, DEFAULT, mean_error=target.mean_errors["validation"], n_rows=target.n_rows
-    )
 
 
 def _replaced(front: Sequence[Candidate], old: Candidate, new: Candidate) -> list[Candidate]:

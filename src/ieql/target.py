@@ -22,7 +22,7 @@ from ieql.equations.finish import FinishedEquation
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.prior import Prior
-from ieql.selection import Candidate, find_criterion, select
+from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
 from ieql.training.task import Task
 
 __all__ = ["Target", "prepare", "reconsidered"]
@@ -156,6 +156,12 @@ class Target:
             _rmse(expression, self.fitting),
             self.validation_error(expression),
             _rmse(expression, self.extrapolation),
+        )
+
+    def lengths(self, candidates: Sequence[Candidate]) -> Array:
+        """Description lengths, by which the front and the default selection go."""
+        return scores(
+            candidates, DEFAULT, mean_error=self.mean_errors["validation"], n_rows=self.n_rows
         )
 
     def evidence(self, expression: Expression) -> float:

@@ -234,11 +234,6 @@ def test_joint_must_be_true_or_false():
         replace(SMALL, joint="yes").checked()
 
 
-def test_a_run_from_before_there_was_the_choice_has_the_same_settings():
-    assert "joint" not in PaperTrainer(SMALL).settings
-    assert PaperTrainer(replace(SMALL, joint=False)).settings["joint"] is False
-
-
 def test_joint_training_shares_a_costly_unit():
     """y1 and y2 contain the same exponential; one network finds it once, for both."""
     rng = np.random.default_rng(0)

@@ -355,9 +355,12 @@ def _run_round(
     deadline: float,
 ) -> None:
     jobs = (
-        (key, run_island, (state.tasks[k], trainings, known[k], numbers, deadline, offered[k]))
-        for key, trainings in rounds.items()
-        for k in key[:1]
+        (
+            (k, island),
+            run_island,
+            (state.tasks[k], trainings, known[k], numbers, deadline, offered[k]),
+        )
+        for (k, island), trainings in rounds.items()
     )
     finds: dict[tuple[int, int], Finds] = {}
     try:

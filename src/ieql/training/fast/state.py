@@ -53,7 +53,7 @@ class Progress:
     parted: bool = False
     """... and parts that can be found one by one."""
     worth: float = float("inf")
-    """Least of what rows and constants take (`ieql.training.fast.accurate.worth`), ..."""
+    """Least of what rows and constants take (`ieql.training.fast.accurate.least_worth`), ..."""
     stalled: int = 0
     """... and the rounds for accuracy since it fell."""
 

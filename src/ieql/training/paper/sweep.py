@@ -145,10 +145,7 @@ class PaperTrainer(Trainer):
     @property
     def settings(self) -> Any:
         """All numbers of the method, by name."""
-        numbers = asdict(self.numbers)
-        if self.numbers.joint:  # as runs were written before there was the choice
-            del numbers["joint"]
-        return numbers
+        return asdict(self.numbers)
 
     def first(self, tasks: Sequence[Task]) -> SweepState:
         """No model trained yet."""
