@@ -20,7 +20,7 @@ from ieql.data.sample import Sample
 from ieql.equations.common_offsets import with_common_offsets
 from ieql.equations.expression import Expression
 from ieql.equations.precision import Information, readable, shortened, standard_errors, tied
-from ieql.equations.prediction_band import PredictionBand, uneven_errors
+from ieql.equations.prediction_band import PredictionBand, constant_errors
 from ieql.equations.program import Program
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
 from ieql.equations.refit import refit
@@ -174,8 +174,8 @@ def presented(
         waves = wave_cost(e, part.head(PROBED).XT.T, prior)
         all_digits = precise if same else e
         band = PredictionBand.of(all_digits, train, e, domain)
-        if band is not None and band.noise.trends:
-            errors = uneven_errors(e, part, band.noise, simple_exponents(e)) or errors
+        if band is not None and math.isfinite(band.noise.sigma):
+            errors = constant_errors(e, part, band.noise, simple_exponents(e)) or errors
         errors = tuple(common.get(place, 0.0) or error for place, error in enumerate(errors))
         return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
     return None

@@ -30,7 +30,7 @@ from ieql.equations.precision import Information, triangular
 from ieql.equations.program import Program, free_constants
 from ieql.errors import IeqlError, shown
 
-__all__ = ["PredictionBand", "checked_level", "uneven_errors"]
+__all__ = ["PredictionBand", "checked_level", "constant_errors"]
 
 Array = NDArray[np.float64]
 ROWS = 5_000
@@ -272,13 +272,17 @@ class PredictionBand:
         return cls(Noise(math.inf), tuple(factor.tolist()), p, n - p, n, scores)
 
 
-def uneven_errors(
+def constant_errors(
     expression: Expression, rows: Sample, noise: Noise, fixed: Collection[int] = ()
 ) -> tuple[float, ...] | None:
-    """Standard error of each constant (zero for fixed ones) where rows have different noise.
+    """Standard error of each constant (zero for fixed ones), whatever noise the rows have.
 
-    (JᵀJ)⁻¹ Jᵀ S² J (JᵀJ)⁻¹ in the place of σ² (JᵀJ)⁻¹, S being the size of the noise; None where a
-    derivative is not finite.
+    (JᵀJ)⁻¹ Jᵀ S² J (JᵀJ)⁻¹ is their covariance, S being the size of each row's noise. It is taken
+    twice: from what is known of the noise, which is σ² (JᵀJ)⁻¹ where it is even, and from each
+    row's own residual, e / (1 - leverage), which needs no model of the noise and is the better
+    guide where a few rows do not tell that it is uneven (HC3 of MacKinnon and White, 1985). The
+    larger one counts: each is too small now and then, and seldom both. None where a derivative is
+    not finite.
     """
     known = Information.of(expression, rows, fixed)
     if known is None:
@@ -288,7 +292,13 @@ def uneven_errors(
     inverse = _solved(known.factor, np.eye(len(known.free))) / known.size[:, None]
     own = inverse @ (inverse.T @ J)  # what each row moves the constants by
     weight = rows.weight / rows.weight.sum()
-    variance = (own * noise.size(value, inputs)) ** 2 @ weight / rows.n_rows
+    single = _measurements(rows.weight)[1]
+    single = single / single.mean()
+    leverage = np.minimum(single * np.sum(J * own, axis=0) / rows.n_rows, LARGEST_LEVERAGE)
+    residual = np.sqrt(single) * (rows.y - value) / (1.0 - leverage)
+    variance = np.zeros(len(known.free))
+    for size in (noise.size(value, inputs), residual):
+        variance = np.maximum(variance, (own * size) ** 2 @ weight / rows.n_rows)
     result = np.zeros(len(expression.constants()))
     result[known.free] = np.sqrt(variance)
     return tuple(result.tolist())
