@@ -95,6 +95,36 @@ def test_one_compiled_step_is_one_step_of_adam_along_the_gradient():
     np.testing.assert_allclose(model.w[0][moved], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.9])
+def test_closed_gates_take_no_part_in_a_step(share):
+    """Few open gates are gone through one by one, many as matrices: the gradient is the same."""
+    settings = replace(SMALL, layers=3, copies=3, batch=10_000, penalty_points=0)
+    t = trainer("sqrt(x + 2) + x*y", settings=settings, low=-1.0, high=1.0)
+    model, rng = t.start(3), np.random.default_rng(0)
+    model.w[0] = 0.3 * rng.normal(size=model.w.shape[1])  # arguments of logarithms below zero, too
+    is_open = (rng.random(model.w.shape[1]) < share) | (t.cost == 0)
+    model.log_alpha[0] = np.where(is_open, 100.0, -100.0)  # a gate of one or zero, whatever is drawn
+    W, alpha = np.zeros(t.network.allowed.shape), objective.softplus(model.relax[0])
+    W[t.where] = model.w[0] * is_open
+    XT, y, _ = t.task.dense
+    g = objective.gradient(
+        t.network, W, alpha.astype(float), XT.astype(float), y[None].astype(float)
+    )
+    t._compiled_epoch()(model, 0.0, 0)
+    assert g.domain > 0.0
+    assert model.losses[:2] == pytest.approx((g.data, g.domain), rel=1e-3)
+    expected = np.where(is_open, g.W[t.where], 0.0)
+    np.testing.assert_allclose(
+        model.w[1] / (1 - 0.4), expected, rtol=2e-3, atol=2e-4 * np.max(np.abs(expected))
+    )
+    np.testing.assert_allclose(
+        model.relax[1] / (1 - 0.4),
+        g.alpha * objective.softplus_slope(t.start(3).relax[0]),
+        rtol=2e-3,
+        atol=1e-4 * np.max(np.abs(g.alpha)),
+    )
+
+
 def other_network():
     """One layer of sines and products, then a division that alone is the output; no skips."""
     prior = Prior(units=("sin", "mul", "div"), prohibit=())

@@ -4,6 +4,10 @@ The same formulas as in `gates` and `objective`, in single precision, without a 
 between two steps; a test holds both side by side. The weights of each layer stand in one contiguous
 piece of a flat buffer, so that every product is one call of BLAS.
 
+A weight whose gate is exactly zero takes no part in a step: neither values nor gradients depend on
+it. Once most gates are closed, a step therefore goes through the open ones alone, and leaves out
+the units that nothing depends on.
+
 The units themselves are those of `ieql.equations.kernels`.
 """
 
@@ -47,6 +51,22 @@ class Layout(NamedTuple):
     n_inputs: int
 
 
+class Open(NamedTuple):
+    """The weights that take part in a step.
+
+    `is_sparse` says whether they are few; only then the others are filled. The weights of argument
+    k are those from `start[k]` to `start[k + 1]`, each with the source that it weighs and its place
+    in the buffer; `is_used` says on which sources a loss depends, `is_needed` on which arguments.
+    """
+
+    is_sparse: bool
+    start: Indices
+    source: Indices
+    place: Indices
+    is_used: NDArray[np.bool_]
+    is_needed: NDArray[np.bool_]
+
+
 class Hyper(NamedTuple):
     """Numbers of a step."""
 
@@ -85,6 +105,8 @@ _BETA32, _GAMMA32, _WIDTH32, _SHIFT32 = (
     np.float32(BETA), np.float32(GAMMA), np.float32(ZETA - GAMMA), np.float32(SHIFT),
 )  # fmt: skip
 _LIMIT32 = np.float32(LIMIT)
+SPARSE = 0.3
+"""Share of open gates below which single weights are faster than whole matrices."""
 
 
 @loose
@@ -155,30 +177,110 @@ def _value(
                 work[k, i] += alpha[row]
     apply_unit(op, call, work[0], work[last], y, da, db, m)
     for k in range(last + 1):
-        row, low, high = a if k == 0 else b, edges[2 * k], edges[2 * k + 1]
+        at, low, high = z[a if k == 0 else b], edges[2 * k], edges[2 * k + 1]
+        # Without branches, so that several points are done at once.
         for i in range(m):
-            if not _is_inside(z[row, i], low, high):
-                y[i] = 0.0
-                da[i] = 0.0
-                db[i] = 0.0
+            inside = (at[i] > low or low == -np.inf) and (at[i] < high or high == np.inf)
+            y[i] = y[i] if inside else _ZERO
+            da[i] = da[i] if inside else _ZERO
+            db[i] = db[i] if inside else _ZERO
 
 
 @loose
-def _is_inside(z: float, low: float, high: float) -> bool:
-    return (z > low or low == -np.inf) and (z < high or high == np.inf)
+def _places(layers: Indices, where: Indices) -> Indices:
+    """Argument and source of each weight, given its place in the buffer; in increasing order."""
+    places = np.empty((2, len(where)), np.int64)
+    layer = 0
+    for j in range(len(where)):
+        while layer + 1 < len(layers) and where[j] >= layers[layer + 1, 3]:
+            layer += 1
+        first, _, count, place = layers[layer]
+        places[0, j] = first + (where[j] - place) // count
+        places[1, j] = (where[j] - place) % count
+    return places
+
+
+@loose
+def _opened(layout: Layout, where: Indices, places: Indices, gate: Row) -> Open:
+    """The weights whose gates are not zero; `places` has the argument and the source of each."""
+    n, n_args, n_sources = len(where), layout.layers[-1, 1], layout.layers[-1, 2]
+    n_open = 0
+    for j in range(n):
+        n_open += gate[j] != _ZERO
+    is_sparse = n_open < SPARSE * n
+    start = np.zeros(n_args + 1, np.int64)
+    source, place = np.empty(n_open, np.int64), np.empty(n_open, np.int64)
+    is_used, is_needed = np.ones(n_sources, np.bool_), np.ones(n_args, np.bool_)
+    if not is_sparse:
+        return Open(is_sparse, start, source, place, is_used, is_needed)
+    at = 0
+    for j in range(n):
+        if gate[j] != _ZERO:
+            source[at], place[at] = places[1, j], where[j]
+            start[places[0, j] + 1] += 1
+            at += 1
+    for k in range(n_args):
+        start[k + 1] += start[k]
+    is_used[:] = False
+    for k in range(layout.layers[-1, 0], n_args):
+        for j in range(start[k], start[k + 1]):
+            is_used[source[j]] = True
+    for at in range(len(layout.blocks) - 1, -1, -1):
+        _, _, _, arity, one, two, first, number = layout.blocks[at]
+        for q in range(number):
+            for a in range(arity):
+                row = one + q if a == 0 else two + q
+                low, high = layout.edges[at, 2 * a], layout.edges[at, 2 * a + 1]
+                # An argument that leaves its domain is a loss, whether the unit is used or not.
+                is_needed[row] = is_used[first + q] or low > -np.inf or high < np.inf
+                if is_needed[row]:
+                    for j in range(start[row], start[row + 1]):
+                        is_used[source[j]] = True
+    return Open(is_sparse, start, source, place, is_used, is_needed)
+
+
+@loose
+def _sums(opened: Open, W: Row, Y: Matrix, Z: Matrix, first: int, last: int) -> None:
+    """Arguments of a layer, from the open weights alone."""
+    m = Y.shape[1]
+    for row in range(first, last):
+        if opened.is_needed[row]:
+            z = Z[row]
+            for j in range(opened.start[row], opened.start[row + 1]):
+                y, weight = Y[opened.source[j]], W[opened.place[j]]
+                for i in range(m):
+                    z[i] += weight * y[i]
+
+
+@loose
+def _sums_backwards(
+    opened: Open, W: Row, Y: Matrix, D: Matrix, G: Row, S: Matrix, first: int, last: int
+) -> None:
+    """Gradients of the open weights of a layer, and what their sources are answerable for."""
+    m = Y.shape[1]
+    for row in range(first, last):
+        if opened.is_needed[row]:
+            d = D[row]
+            for j in range(opened.start[row], opened.start[row + 1]):
+                y, s = Y[opened.source[j]], S[opened.source[j]]
+                weight, total = W[opened.place[j]], _ZERO
+                for i in range(m):
+                    total += d[i] * y[i]
+                    s[i] += weight * d[i]
+                G[opened.place[j]] = total
 
 
 @loose
 def _gradient(
-    layout: Layout, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Matrix, bounds: Matrix,
-    hyper: Hyper, labelled: bool, G: Row, d_alpha: Row, losses: Row,
+    layout: Layout, opened: Open, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Matrix,
+    bounds: Matrix, hyper: Hyper, labelled: bool, G: Row, d_alpha: Row, losses: Row,
 ) -> None:  # fmt: skip
     """Losses and gradient of one batch, as `ieql.training.paper.objective.gradient`."""
     n_layers = len(layout.layers)
     m = X.shape[1]
     n_args, n_sources = layout.layers[-1, 1], layout.layers[-1, 2]
-    Y = np.empty((n_sources, m), np.float32)
-    Z = np.empty((n_args, m), np.float32)
+    Y = np.zeros((n_sources, m), np.float32)
+    Z = np.zeros((n_args, m), np.float32)
     D = np.zeros((n_args, m), np.float32)
     S = np.zeros((n_sources, m), np.float32)
     slope = np.zeros((n_args, m), np.float32)
@@ -189,11 +291,16 @@ def _gradient(
     for k in range(n_layers):
         first, last, count, place = layout.layers[k]
         rows = last - first
-        np.dot(W[place : place + rows * count].reshape(rows, count), Y[:count], Z[first:last])
+        if opened.is_sparse:
+            _sums(opened, W, Y, Z, first, last)
+        else:
+            np.dot(W[place : place + rows * count].reshape(rows, count), Y[:count], Z[first:last])
         while at < len(layout.blocks) and layout.blocks[at, 0] == k:
             _, op, call, arity, one, two, source, number = layout.blocks[at]
             edges = layout.edges[at]
             for q in range(number):
+                if not opened.is_used[source + q]:
+                    continue
                 a = one + q
                 b = two + q if arity == 2 else a
                 _value(
@@ -230,26 +337,41 @@ def _gradient(
                 for a in range(arity):
                     row = one + q if a == 0 else two + q
                     low, high = layout.edges[at, 2 * a], layout.edges[at, 2 * a + 1]
-                    total = np.float32(0.0)
-                    for i in range(m):
-                        D[row, i] = S[source + q, i] * slope[row, i]
-                        total += D[row, i]
+                    d, z = D[row], Z[row]
+                    if opened.is_used[source + q]:
+                        behind, by_argument, total = S[source + q], slope[row], _ZERO
+                        for i in range(m):
+                            d[i] = behind[i] * by_argument[i]
+                            total += d[i]
+                        if low > -np.inf:
+                            d_alpha[row] += total
                     if low > -np.inf:
-                        d_alpha[row] += total
-                        for i in range(m):
-                            if not Z[row, i] > low and Y[0, i] == 1.0:
-                                losses[1] -= (Z[row, i] - low) / m
-                                D[row, i] -= pull
+                        losses[1] += _pull(z, low, d, -pull, Y[0], m)
                     if high < np.inf:
-                        for i in range(m):
-                            if not Z[row, i] < high and Y[0, i] == 1.0:
-                                losses[1] += (Z[row, i] - high) / m
-                                D[row, i] += pull
+                        losses[1] += _pull(z, high, d, pull, Y[0], m)
             at -= 1
+        if opened.is_sparse:
+            _sums_backwards(opened, W, Y, D, G, S, first, last)
+            continue
         piece = W[place : place + rows * count].reshape(rows, count)
         G[place : place + rows * count] = np.dot(D[first:last], Y[:count].T).ravel()
         if k > 0:
             S[:count] += np.dot(piece.T, D[first:last])
+
+
+@loose
+def _pull(z: Row, edge: float, d: Row, pull: float, counts: Row, m: int) -> float:
+    """The domain penalty of an argument at one edge (paper, L_su); adds its gradient to `d`.
+
+    A positive `pull` is that of an upper edge. `counts` is zero at points that take no part.
+    """
+    total = _ZERO
+    for i in range(m):
+        inside = z[i] < edge if pull > _ZERO else z[i] > edge
+        outside = _ZERO if inside else counts[i]
+        total += outside * np.abs(z[i] - edge)
+        d[i] += outside * pull
+    return np.float32(total / m)
 
 
 @loose
@@ -300,8 +422,8 @@ def _adam(p: Row, g: Row, m: Row, v: Row, step: int, hyper: Hyper, n: int) -> No
 @loose
 def _step(
     layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Matrix, bounds: Matrix,
-    labelled: bool, where: Indices, cost: Row, w: Matrix, phi: Matrix, relax: Matrix,
-    buffer: Matrix, step: int, seed: int, losses: Row,
+    labelled: bool, where: Indices, places: Indices, cost: Row, w: Matrix, phi: Matrix,
+    relax: Matrix, buffer: Matrix, step: int, seed: int, losses: Row,
 ) -> None:  # fmt: skip
     """One step of Adam on a batch; rows of w, phi, relax: value and the two moments."""
     n, n_args = w.shape[1], relax.shape[1]
@@ -321,7 +443,11 @@ def _step(
     alpha, d_alpha = np.empty(n_args, np.float32), np.zeros(n_args, np.float32)
     for k in range(n_args):
         alpha[k] = np.log1p(np.exp(relax[0, k]))
-    _gradient(layout, W, alpha, X, target, share, bounds, hyper, labelled, G, d_alpha, losses)
+    opened = _opened(layout, where, places, gate)
+    G[:] = 0.0
+    _gradient(
+        layout, opened, W, alpha, X, target, share, bounds, hyper, labelled, G, d_alpha, losses
+    )  # fmt: skip
     if not _is_finite(G) or not _is_finite(d_alpha):
         return  # slopes may overflow although all values are finite
     g = np.empty(n, np.float32)
@@ -377,7 +503,7 @@ def epoch(
     hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, gated, l1, relaxes)
     n = len(order)
     size = layers[-1, 3] + (layers[-1, 1] - layers[-1, 0]) * layers[-1, 2]
-    buffer = np.zeros((2, size), np.float32)
+    buffer, places = np.zeros((2, size), np.float32), _places(layers, where)
     losses, total = np.zeros(3, np.float32), np.zeros(3, np.float32)
     n_batches = max(1, n // batch)
     for k in range(n_batches):
@@ -398,8 +524,8 @@ def epoch(
                 share[j] /= weights
         step += 1
         _step(
-            layout, hyper, X, y, share, bounds, True, where, cost, w, phi, relax, buffer, step,
-            seed, losses,
+            layout, hyper, X, y, share, bounds, True, where, places, cost, w, phi, relax,
+            buffer, step, seed, losses,
         )  # fmt: skip
         total += losses
     if len(picks):
@@ -411,8 +537,8 @@ def epoch(
         none = np.empty((0, 0), np.float32)
         share = np.empty((0, 0), np.float32)
         _step(
-            layout, hyper, X, none, share, bounds, False, where, cost, w, phi, relax, buffer, step,
-            seed, losses,
+            layout, hyper, X, none, share, bounds, False, where, places, cost, w, phi, relax,
+            buffer, step, seed, losses,
         )  # fmt: skip
         total[2] = losses[2] * n_batches
     return step, total / np.float32(n_batches)
