@@ -7,7 +7,7 @@ import pytest
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
-from ieql.equations.differences import plain_differences
+from ieql.equations.differences import cancelling_sums, plain_differences
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.prior import Prior
@@ -51,6 +51,25 @@ def test_a_line_and_a_quotient_that_cancel_are_one_quotient():
 def test_a_line_and_a_quotient_that_do_not_cancel_stay():
     given = Expression.parse("(7 - x - 3/(x + 1))**2", NAMES)
     assert list(plain_differences(given, X)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.5*y**2 - 90.165*cos(0.1706*x**2 - 0.40469) + 84.878",
+        "100*exp(0.01*x*y) - 99.7",
+        "60*sqrt(x + 60) - 30*log(y + 60)",
+        "2*x - 70*log(1.1 - 0.01*y) + 5*exp(50*cos(0.1*x) - 50)",
+    ],
+)
+def test_what_is_left_of_a_unit_that_a_number_cancels_is_a_parabola(text):
+    """A random equation was selected with 84.9 - 90.2*cos(…); with a square it fits better."""
+    given = Expression.parse(text, NAMES)
+    exact = given.evaluate(X)[:, 0]
+    for _ in range(4):
+        given = next(plain_differences(given, X), given)
+    assert cancelling_sums(given, X) == []
+    assert np.std(given.evaluate(X)[:, 0] - exact) < 0.01 * np.std(exact)
 
 
 @pytest.mark.parametrize("text", ["3*cos(2*x) - 2*cos(2*x + y)", "exp(x) - exp(-y)", "x**2 - y**2"])

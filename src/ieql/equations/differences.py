@@ -3,7 +3,8 @@
 670 cos(a + 0.001 b) - 670 cos(a) is a difference quotient: what it says is -0.67 b sin(a), to more
 digits than any row has. A fit gets there, because a derivative is sometimes cheaper to make of two
 copies of a unit than to build; nobody would write it. 7.29 - x - 26.1/(x + 4.64) over rows where
-the three nearly cancel is a quotient whose numerator says what is left of them.
+the three nearly cancel is a quotient whose numerator says what is left of them. And of
+84.9 - 90.2 cos(z) where z hardly moves a parabola of z is left.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ LARGE = 10.0
 """A term so many times as large as the pair it belongs to is there to be cancelled."""
 CANCELLING = 30.0
 """Spreads of a sum that two of its terms must have for them to cancel."""
+FARTHEST_VERTEX = 4.0
+"""Half ranges of an argument from its middle to the vertex of a parabola, at most."""
 LITTLE = 0.02
 """Part of a small sum's spread below which a term of it is left out."""
 Derivative = Callable[[Builder, Sum], Sum]
@@ -43,7 +46,8 @@ DERIVATIVES: dict[Unit, Derivative] = {
 def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
     """The equation with a difference of large terms written plainly, for each that it has.
 
-    Of two terms of one kind it is a derivative, of a quotient and a line a quotient.
+    Of two terms of one kind it is a derivative, of a quotient and a line a quotient, of a unit and
+    a number, or any other terms, the parabola that the rows see of the unit.
 
     Their constants are starting points: they have to be fitted.
 
@@ -58,7 +62,7 @@ def plain_differences(expression: Expression, X: Array) -> Iterator[Expression]:
         values = expression.source_values(X)
     sums = [(k, a, s) for k, node in enumerate(expression.nodes) for a, s in enumerate(node.args)]
     for k, a, s in [*sums, (len(expression.nodes), 0, expression.outputs[0])]:
-        for plainly in (_differences, _quotients):
+        for plainly in (_differences, _quotients, _parabolas):
             builder = Builder(expression.names)
             known = builder.copy(expression, stop=k)
             for total in plainly(builder, expression, s, known, values):
@@ -86,15 +90,24 @@ def cancelling_sums(expression: Expression, X: Array) -> list[int]:
         d = len(expression.names)
         found = []
         for place, s in enumerate(expression.sums):
-            pairs = list(zip(s.sources, s.weights, strict=True))
-            total = np.sum([w * values[i] for i, w in pairs], axis=0) if pairs else np.zeros(len(X))
-            limit = CANCELLING * float(np.std(total))
-            means = [w * float(np.mean(values[i])) for i, w in pairs]
-            large = [m for m in (*means, s.bias) if abs(m) > limit]
-            units = [m for (i, _), m in zip(pairs, means, strict=True) if i >= d and abs(m) > limit]
-            if any(m * other < 0.0 for m in units for other in large):
+            if _cancelling_units(s, values, d):
                 found.append(place)
     return found
+
+
+def _cancelling_units(s: Sum, values: list[Array], d: int) -> list[int]:
+    """Terms of a sum, as places in it, that are units and there to be cancelled by others."""
+    if not s.sources:
+        return []
+    terms = [w * values[i] for i, w in zip(s.sources, s.weights, strict=True)]
+    limit = CANCELLING * float(np.std(np.sum(terms, axis=0)))
+    means = [float(np.mean(t)) for t in terms]
+    large = [m for m in (*means, s.bias) if abs(m) > limit]
+    return [
+        n
+        for n, (i, m) in enumerate(zip(s.sources, means, strict=True))
+        if i >= d and abs(m) > limit and any(m * other < 0.0 for other in large)
+    ]
 
 
 def _differences(
@@ -141,6 +154,33 @@ def _quotients(
             ),
         ]
         yield builder.apply(DIV, Sum.total(above), denominator)
+
+
+def _parabolas(
+    builder: Builder, expression: Expression, s: Sum, known: list[Sum], values: list[Array]
+) -> Iterator[Sum]:
+    """The sum with a unit that other terms nearly cancel as a parabola of its argument."""
+    d = len(expression.names)
+    for place in _cancelling_units(s, values, d):
+        node = expression.nodes[s.sources[place] - d]
+        if node.unit.arity != 1 or node.unit is SQUARE:
+            continue
+        (a,) = node.args
+        z = a.bias + np.sum([w * values[i] for i, w in zip(a.sources, a.weights, strict=True)], 0)
+        middle, half = float(np.mean(z)), 0.5 * float(np.ptp(z))
+        if not (half > 0.0 and np.all(np.isfinite(values[s.sources[place]]))):
+            continue
+        square, slope, level = np.polyfit((z - middle) / half, values[s.sources[place]], 2)
+        argument = translate(a, known).plus(Sum(-middle)).scaled(1.0 / half)
+        vertex = 0.5 * slope / square if square else math.inf
+        line = argument.scaled(slope)
+        # Whole where the vertex is near; else it would be a difference of large terms again.
+        if abs(vertex) < FARTHEST_VERTEX:
+            argument, line = argument.plus(Sum(vertex)), Sum(-square * vertex**2)
+        bent = builder.apply(SQUARE, argument).scaled(square)
+        parabola = Sum.total([bent, line, Sum(float(level))])
+        rest = translate(_without(s, (place,)), known)
+        yield rest.plus(parabola.scaled(s.weights[place]))
 
 
 def _product(builder: Builder, i: int, j: int) -> Sum:

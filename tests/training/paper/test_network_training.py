@@ -103,7 +103,7 @@ def test_closed_gates_take_no_part_in_a_step(share):
     model, rng = t.start(3), np.random.default_rng(0)
     model.w[0] = 0.3 * rng.normal(size=model.w.shape[1])  # arguments of logarithms below zero, too
     is_open = (rng.random(model.w.shape[1]) < share) | (t.cost == 0)
-    model.log_alpha[0] = np.where(is_open, 100.0, -100.0)  # a gate of one or zero, whatever is drawn
+    model.log_alpha[0] = np.where(is_open, 100.0, -100.0)  # gates of one or zero in any draw
     W, alpha = np.zeros(t.network.allowed.shape), objective.softplus(model.relax[0])
     W[t.where] = model.w[0] * is_open
     XT, y, _ = t.task.dense
