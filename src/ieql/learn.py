@@ -497,12 +497,15 @@ def _few_large(chosen: Sequence[Candidate], archive: Archive) -> list[Candidate]
     """The equations to finish where the error alone selects: of the large ones not too many.
 
     The few rows that were kept back during the search do not tell for sure which are best; so
-    those that are most worth their constants come first, at several prices of a constant.
+    beside those that are best by them stand those that are most worth their constants, at several
+    prices of a constant.
     """
     small = [c for c in chosen if c.n_parameters <= MANY_IF_ACCURATE]
-    large = [c for c in archive.worthwhile() if c.n_parameters > MANY_IF_ACCURATE]
-    large += [c for c in reversed(chosen) if c.n_parameters > MANY_IF_ACCURATE]
-    return small + list({id(c): c for c in large}.values())[:MOST_LARGE]
+    large = [c for c in chosen if c.n_parameters > MANY_IF_ACCURATE]
+    best = sorted(large, key=lambda c: c.rmse_validation)[: MOST_LARGE // 2]
+    best += [c for c in archive.worthwhile() if c.n_parameters > MANY_IF_ACCURATE]
+    best += reversed(large)
+    return small + list({id(c): c for c in best}.values())[:MOST_LARGE]
 
 
 def finish_candidate(

@@ -38,6 +38,8 @@ FINAL_DOMAIN_POINTS = 20_000
 FEW_ROWS = 2_000
 """Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
 them, kept back, would say little, and less after it has chosen among the equations."""
+LEAST_FOR_ACCURACY = 120
+"""With fewer rows than this more constants than other trainings find would be noise."""
 LEAST_TO_SPLIT = 100
 """With fewer rows none are kept back during the search either: a handful of them would only say
 which equation they happen to like."""
@@ -97,8 +99,12 @@ class Target:
 
     @property
     def is_cross_fitted(self) -> bool:
-        """Whether all rows fit the constants, and their tenths validate each other."""
-        return self.rows.n_rows <= FEW_ROWS
+        """Whether all rows fit the constants, and their tenths validate each other.
+
+        Not where the error alone selects, among equations of up to hundreds of constants: what rows
+        tell of a structure that they have chosen would flatter the largest most.
+        """
+        return self.rows.n_rows <= FEW_ROWS and not self.task.accurate
 
     @cached_property
     def fitting(self) -> Sample:
@@ -336,7 +342,8 @@ def _target(
         scale=inputs.scale,
         unit=float(zscore.scale.item()),
         rows=np.flatnonzero(~aside[: len(own)])[:SEARCH_ROWS],
-        accurate=find_criterion(options.selection).is_error_alone,
+        accurate=find_criterion(options.selection).is_error_alone
+        and own.n_rows >= LEAST_FOR_ACCURACY,
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 

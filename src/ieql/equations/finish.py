@@ -123,7 +123,11 @@ def finish(
     if many:
         forms = (plain,) if is_late() else (gauge(fitted_with_ridge(plain, part)), plain)
     else:
-        forms = (_polished(plain, train, seen, domain, prior, cut, is_late), plain)
+        forms = (
+            _polished(plain, train, seen, domain, prior, cut, is_late),
+            _in_plain_dress(plain, train, domain, prior),
+            plain,
+        )
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
     for precise in forms:
         found = presented(precise, train, part, domain, prior, bounds, is_late, many=many)
@@ -194,7 +198,7 @@ def _polished(
 
     `seen` are the rows that say what is seen of a curve.
     """
-    probe = np.ascontiguousarray(np.concatenate([train.XT[:, :500], domain[:, :500]], axis=1).T)
+    probe = _probe(train, domain)
     e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
     if is_late():
         e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
@@ -220,6 +224,19 @@ def _polished(
         e = _settled(e, train, domain)
     rows = train.standing_for_all(HASTY_ROWS if late else TRIM_ROWS)
     return _with_plain_constants(e, rows, rows if late else train, probe, prior)
+
+
+def _probe(train: Sample, domain: Array) -> Array:
+    """Rows and points of the domain at which two forms must have the same values."""
+    parts = [train.XT[:, :500], domain[:, :500]]
+    return np.ascontiguousarray(np.concatenate(parts, axis=1).T)
+
+
+def _in_plain_dress(e: Expression, train: Sample, domain: Array, prior: Prior) -> Expression:
+    """An equation as it would be written, with the constants that it has."""
+    probe, few = _probe(train, domain), train.standing_for_all(HASTY_ROWS)
+    e = simplify(gauge(positive_denominators(e, domain.T)), probe, prior)
+    return _with_plain_constants(e, few, few, probe, prior)
 
 
 def _with_plain_constants(

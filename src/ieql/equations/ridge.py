@@ -1,9 +1,10 @@
 """Fitting many constants to all rows, with a ridge that the rows choose themselves.
 
 An equation of a hundred constants has some that the rows hardly determine. Least squares would let
-them follow the noise; a ridge keeps them where they are small. Its strength comes from the
-evidence of the rows, as in `ieql.training.fast.network_fit`, in coordinates in which inputs reach
-from -1 to 1 and the target has spread one.
+them follow the noise; a ridge keeps them near what they were trained to, which may have been more
+than these rows: a smooth surface through them. Its strength comes from the evidence of the rows, as
+in `ieql.training.fast.network_fit`, in coordinates in which inputs reach from -1 to 1 and the
+target has spread one.
 """
 
 from __future__ import annotations
@@ -48,30 +49,33 @@ def _fit(program: Program, XT: Array, y: Array, root: Array, n_rows: float) -> A
     free, theta = program.free, program.theta.copy()
     # The offset of the output is not shrunk: it is the first constant of the last sum.
     shrunk = np.where(free == program.ptr[-2] + len(program.ptr) - 2, 0.0, 1.0)
-    ridge, damping = 1e-2, 1e-2
-    for _ in range(STEPS):
+    ridge, damping = 1.0, 1e-2
+    start = theta[free].copy()
+    for k in range(STEPS):
         value, J = program.jacobian(XT, theta, free)
         J = J * root
         r = (value - y) * root
         if not (np.all(np.isfinite(r)) and np.all(np.isfinite(J))):
             break
         A, w = J @ J.T, theta[free]
-        ridge = _ridge(A, r, w, shrunk, ridge, n_rows)
-        objective = float(r @ r + ridge * (shrunk @ (w * w)))
-        gradient = J @ r + ridge * shrunk * w
+        moved = w - start
+        if k > 0:  # before the first step there is no distance to judge by
+            ridge = _ridge(A, r, moved, shrunk, ridge, n_rows)
+        objective = float(r @ r + ridge * (shrunk @ (moved * moved)))
+        gradient = J @ r + ridge * shrunk * moved
         gained = 0.0
         for _ in range(TRIALS):
             diagonal = ridge * (shrunk + damping) + ROUNDING
             try:
-                moved = w - cho_solve(cho_factor(A + np.diag(diagonal), lower=True), gradient)
+                proposed = w - cho_solve(cho_factor(A + np.diag(diagonal), lower=True), gradient)
             except LinAlgError:
                 damping *= 10.0
                 continue
             trial = theta.copy()
-            trial[free] = moved
+            trial[free] = proposed
             e = (program.evaluate(XT, trial) - y) * root
-            after = float(e @ e + ridge * (shrunk @ (moved * moved)))
-            if after < objective and np.all(moved != 0.0):
+            after = float(e @ e + ridge * (shrunk @ (proposed - start) ** 2))
+            if after < objective and np.all(proposed != 0.0):
                 theta, gained, damping = trial, objective - after, max(damping / 5.0, 1e-4)
                 break
             damping *= 10.0

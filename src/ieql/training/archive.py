@@ -194,6 +194,10 @@ class Archive:
             del self._rivals[worst]
         self._rivals[skeleton] = (length, candidate)
 
+    def known(self) -> list[Candidate]:
+        """The members of all cells and of the front, each once."""
+        return list({id(c): c for c in (*self.front, *self)}.values())
+
     def worth(self, candidate: Candidate, price: float) -> float:
         """Twice the nats that rows and constants take at a price per constant; less is better."""
         size = candidate.n_parameters + sum(s.bias != 0.0 for s in candidate.expression.sums)
@@ -201,7 +205,7 @@ class Archive:
 
     def worthwhile(self, prices: Sequence[float] = PRICES) -> list[Candidate]:
         """Those that are most worth their constants, the best few at each price."""
-        known = list({id(c): c for c in (*self.front, *self)}.values())
+        known = self.known()
         best: dict[int, Candidate] = {}
         for price in prices:
             order = sorted(known, key=lambda c: (self.worth(c, price), c.complexity))

@@ -66,6 +66,10 @@ class Task:
         together although each has set other rows aside; None: the first ones, in their order.
     accurate : bool
         Whether the error alone will select, so that equations may have hundreds of constants.
+    surface : Sample or None
+        Points of a smooth surface through the rows, by which such equations may be trained.
+    surface_error : float
+        What rows show of that surface that had no say in it.
     """
 
     names: tuple[str, ...]
@@ -85,6 +89,8 @@ class Task:
     steered: bool = False
     rows: NDArray[np.intp] | None = None
     accurate: bool = False
+    surface: Sample | None = None
+    surface_error: float = 0.0
 
     @property
     def inputs(self) -> tuple[int, ...]:

@@ -6,8 +6,13 @@ few constants, or takes an equation of the archive and widens it by units that e
 cuts it down again, and keeps the result if it is worth its constants. Along the way one equation
 per size is offered, so that the front goes on from simple to exact.
 
-Only training rows judge in here. What is asked for, the least error of other rows, is judged by the
-selection alone.
+Where no short law explains the rows, and these are few and noisy, a network that is widened and cut
+many times over ends up following the noise. Most trainings are therefore taught by a smooth surface
+through the rows (`ieql.training.fast.surface`) instead, which is known at as many points as one
+likes; unless networks have turned out to be better than the surface.
+
+Only training rows judge networks in here; rows kept back say which of the two teaches them. What
+is asked for, the least error of other rows, is judged by the selection alone.
 """
 
 from __future__ import annotations
@@ -21,10 +26,11 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.equations.extract import extract
+from ieql.equations.program import Program
 from ieql.network import Network
 from ieql.prior import Prior
 from ieql.selection import Candidate
-from ieql.training.archive import PRICES, Archive
+from ieql.training.archive import PER_PRICE, PRICES, Archive
 from ieql.training.fast.network_cut import cut
 from ieql.training.fast.network_fit import (
     FittedNetwork,
@@ -50,6 +56,10 @@ class AccuracySettings:
     """Rows that a network is fitted to, at most."""
     inputs: int = 20
     """Inputs of a network; of more, some are drawn."""
+    taught: float = 0.75
+    """Share of trainings by the surface through the rows, where there is one, ..."""
+    seldom_taught: float = 0.15
+    """... and the same once an equation is better than the surface."""
     fresh: float = 0.15
     """Share of trainings that start from a random network."""
     dense_steps: int = 60
@@ -87,15 +97,17 @@ class AccuracySettings:
 MOST = 300
 """Constants of an equation, at most."""
 ROWS_PER_CONSTANT = 4.0
+CHEAPER = 0.2
+"""What a constant costs where a surface teaches, beside its price where noisy rows do."""
+SURPASSED = 0.9
+"""Part of the surface's error below which an equation is better than it, and not by chance."""
 ROUNDING = 1e-24
 """A mean squared error, of a target with spread one, that stands for none."""
-LEAST_ROWS = 120
-"""With fewer rows than this more constants than the other trainings find would be noise."""
 
 
 def can_be_accurate(task: Task) -> bool:
-    """Whether large networks are asked for, and have rows enough and units to be made of."""
-    return task.accurate and task.train.n_rows >= LEAST_ROWS and bool(task.inputs)
+    """Whether large networks are asked for, and have inputs to be made of."""
+    return task.accurate and bool(task.inputs)
 
 
 def most_constants(n_rows: float) -> int:
@@ -103,10 +115,36 @@ def most_constants(n_rows: float) -> int:
     return min(MOST, int(n_rows / ROWS_PER_CONSTANT))
 
 
-def least_worth(archive: Archive) -> float:
-    """The least that rows and constants take, at the middle price: it falls if a training paid."""
+def least_worth(archive: Archive, task: Task) -> float:
+    """The least that rows and constants take, at the middle price: it falls if a training paid.
+
+    Where there is a surface, what its points and constants take counts as well.
+    """
     price = PRICES[len(PRICES) // 2]
-    return min((archive.worth(c, price) for c in archive.worthwhile((price,))), default=math.inf)
+    least = min((archive.worth(c, price) for c in archive.worthwhile((price,))), default=math.inf)
+    if task.surface is None:
+        return least
+    taught = (_taught_worth(task, c, price) for c in archive.known())
+    return least + min(taught, default=0.0)
+
+
+def _taught_share(task: Task, archive: Archive, settings: AccuracySettings) -> float:
+    """The share of trainings that the surface teaches."""
+    if task.surface is None:
+        return 0.0
+    least = min((c.rmse_validation for c in archive.front), default=math.inf)
+    is_surpassed = least < SURPASSED * task.surface_error
+    return settings.seldom_taught if is_surpassed else settings.taught
+
+
+def _taught_worth(task: Task, candidate: Candidate, price: float) -> float:
+    """What a candidate is worth as an estimate of the surface, as `_worth`."""
+    surface = task.surface
+    assert surface is not None
+    apart = surface.rmse(Program.of(candidate.expression).evaluate(surface.XT))
+    size = candidate.n_parameters + sum(s.bias != 0.0 for s in candidate.expression.sums)
+    error = apart**2 + task.surface_error**2
+    return surface.n_rows * math.log(max(error, ROUNDING)) + CHEAPER * price * size
 
 
 def _worth(state: FittedNetwork, rows: Rows, price: float) -> float:
@@ -114,9 +152,12 @@ def _worth(state: FittedNetwork, rows: Rows, price: float) -> float:
 
     Each row is told by the others: a row at the edge of the data, through which a network runs
     because it has a constant to spare for it, does not speak for that constant. That counts two of
-    the price of a constant already.
+    the price of a constant already. Points of a surface have no noise that a constant could follow.
     """
     n = rows.n_rows
+    if rows.floor:
+        error = rows.floor + state.error / n
+        return n * math.log(max(error, ROUNDING)) + CHEAPER * price * state.n_constants
     error = left_out_error(state, rows)
     return n * math.log(max(error / n, ROUNDING)) + (price - 2.0) * state.n_determined
 
@@ -128,7 +169,8 @@ def accurate(
 
     None is yielded in between, so that the clock can be looked at.
     """
-    rows = Rows.of(task, settings.rows, rng)
+    taught = rng.random() < _taught_share(task, archive, settings)
+    rows = Rows.of(task, settings.rows, rng, taught)
     inputs = _inputs(task, archive, rng, settings)
     price = float(rng.choice(PRICES))
     parent = None
@@ -280,12 +322,14 @@ def _parent(
     price: float,
 ) -> FittedNetwork | None:
     """One of the equations that are most worth their constants; None if there is none to widen."""
-    most = most_constants(task.train.n_rows)
-    best = [
-        c
-        for c in archive.worthwhile((price,))
-        if settings.fewest <= c.n_parameters and c.n_parameters <= most
-    ]
+    most = most_constants(rows.n_rows)
+    if rows.floor:
+        large = [c for c in archive.known() if c.n_parameters >= settings.fewest]
+        order = sorted((_taught_worth(task, c, price), k) for k, c in enumerate(large))
+        known = [large[k] for _, k in order[:PER_PRICE]]
+    else:
+        known = archive.worthwhile((price,))
+    best = [c for c in known if settings.fewest <= c.n_parameters and c.n_parameters <= most]
     if not best:
         return None
     # The best of them is tried most often.

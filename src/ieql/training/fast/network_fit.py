@@ -61,6 +61,9 @@ class Rows:
         Points of it at which the output must keep to the bounds; none if there are no bounds.
     bounds : (low, high)
         What the output must not leave at the points (the paper's bound B).
+    floor : float
+        Mean squared error of the target itself where it is an estimate: a network that comes
+        closer to it than that is hardly better for it.
     """
 
     XT: Array
@@ -71,11 +74,17 @@ class Rows:
     upper: Array
     points: Array
     bounds: tuple[float, float]
+    floor: float = 0.0
 
     @classmethod
-    def of(cls, task: Task, most: int, rng: np.random.Generator) -> Rows:
-        """The training rows of a task, or as many of them as are wanted."""
-        sample = task.train.draw(most, rng)
+    def of(cls, task: Task, most: int, rng: np.random.Generator, taught: bool = False) -> Rows:
+        """The training rows of a task, or as many of them as are wanted.
+
+        `taught` by the surface through the rows, a network gets points of that instead.
+        """
+        whole = task.surface if taught else task.train
+        assert whole is not None
+        sample = whole.draw(most, rng)
         domain = (task.domain - task.centre[:, None]) / task.half[:, None]
         low, high = task.bounds or REALS
         return cls(
@@ -87,6 +96,7 @@ class Rows:
             domain.max(axis=1),
             np.ascontiguousarray(domain if task.bounds else domain[:, :0]),
             (low - task.mean, high - task.mean),
+            task.surface_error**2 if taught else 0.0,
         )
 
 

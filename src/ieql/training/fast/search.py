@@ -32,6 +32,7 @@ from ieql.training.fast.lines import lines
 from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.separate import separated
 from ieql.training.fast.state import FastState, Progress
+from ieql.training.fast.surface import with_surface
 from ieql.training.fast.waves import waves
 from ieql.training.parallel import STARTING, in_parallel
 from ieql.training.task import Task
@@ -58,6 +59,8 @@ ROUNDS_FOR_ACCURACY = 20
 STALLED, STALLED_AT_NOISE = 8, 2
 """Rounds for accuracy without progress after which there are no more of them, and the same where
 what a simpler equation leaves looks like noise."""
+SURFACE_TIME = 10.0
+"""Seconds that must be left for a surface through the rows to be worth its time."""
 PROGRESS = 2.0
 """Twice the nats that are progress in accuracy."""
 SMALL = 50
@@ -162,6 +165,7 @@ class FastTrainer(Trainer):
 
     def _accurate_round(self, state: FastState, budget: Budget) -> None:
         """A training for accuracy on every island, for every target that may gain by it."""
+        _learn_surfaces(state, budget)
         n = state.n_accurate
         number = min(N_ISLANDS, (budget.max_trainings or math.inf) - state.number - n)
         targets = [k for k in range(len(state.tasks)) if _may_be_accurate(state, k)]
@@ -179,7 +183,7 @@ class FastTrainer(Trainer):
         state.accuracy_due -= 1
         for k in targets:
             progress = state.progress[k]
-            value = least_worth(state.archives[k])
+            value = least_worth(state.archives[k], state.tasks[k])
             progress.stalled = 0 if value < progress.worth - PROGRESS else progress.stalled + 1
             progress.worth = min(progress.worth, value)
             progress.exact = state.archives[k].is_exact
@@ -300,6 +304,16 @@ def _may_be_accurate(state: FastState, k: int) -> bool:
     progress = state.progress[k]
     most = STALLED_AT_NOISE if progress.at_noise else STALLED
     return can_be_accurate(state.tasks[k]) and not progress.exact and progress.stalled < most
+
+
+def _learn_surfaces(state: FastState, budget: Budget) -> None:
+    """Lay a smooth surface through the rows of every target that networks may be taught by."""
+    state.tasks = [
+        with_surface(task)
+        if _may_be_accurate(state, k) and budget.deadline - time.monotonic() > SURFACE_TIME
+        else task
+        for k, task in enumerate(state.tasks)
+    ]
 
 
 def _wants_accuracy(state: FastState) -> bool:

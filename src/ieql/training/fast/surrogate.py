@@ -92,7 +92,15 @@ class Surrogate:
     scale: float
 
     @classmethod
-    def fit(cls, sample: Sample, inputs: Sequence[int], groups: Groups = ()) -> Surrogate:
+    def fit(
+        cls,
+        sample: Sample,
+        inputs: Sequence[int],
+        groups: Groups = (),
+        learning_rows: int = LEARNING_ROWS,
+        posterior_rows: int = POSTERIOR_ROWS,
+        thorough: bool = False,
+    ) -> Surrogate:
         """Fit to the first rows of a sample.
 
         Parameters
@@ -103,18 +111,24 @@ class Surrogate:
             The inputs of which the target is a function.
         groups : tuple of tuples of int, optional
             The target is a sum of one function per group.
+        learning_rows, posterior_rows : int
+            Rows on which lengths and sizes are learned, and rows that the posterior knows.
+        thorough : bool
+            Learn them from every start, even if the first leads to little noise: the likelihood has
+            several maxima.
         """
         inputs = tuple(inputs)
         groups = groups or (inputs,)
-        part = sample.head(POSTERIOR_ROWS)
+        part = sample.head(posterior_rows)
         coordinates = tuple(_Coordinate.of(part.XT[i]) for i in inputs)
         rows = np.stack([c(part.XT[i]) for c, i in zip(coordinates, inputs, strict=True)])
         weight = part.weight / part.weight.mean()
         mean = float(np.average(part.y, weights=weight))
         scale = part.spread() or 1.0
         y = (part.y - mean) / scale
-        n = LEARNING_ROWS
-        theta = _learned(rows[:, :n], y[:n], weight[:n], _places(inputs, groups))
+        n = learning_rows
+        places = _places(inputs, groups)
+        theta = _learned(rows[:, :n], y[:n], weight[:n], places, thorough)
         return cls(inputs, groups, theta, coordinates, rows, y, weight, mean, scale)
 
     # --- what it knows -------------------------------------------------------------------------
@@ -280,7 +294,9 @@ def _factor(difference: Array, length: float, effect: float) -> Array:
 # --- hyperparameters ---------------------------------------------------------------------------
 
 
-def _learned(rows: Array, y: Array, weight: Array, places: tuple[tuple[int, ...], ...]) -> Array:
+def _learned(
+    rows: Array, y: Array, weight: Array, places: tuple[tuple[int, ...], ...], thorough: bool
+) -> Array:
     """The hyperparameters that make the rows most likely."""
     from scipy.optimize import minimize
 
@@ -300,7 +316,7 @@ def _learned(rows: Array, y: Array, weight: Array, places: tuple[tuple[int, ...]
         )
         if found.fun < least:
             theta, least = found.x, float(found.fun)
-        if math.exp(theta[-1]) < MOSTLY_NOISE:
+        if math.exp(theta[-1]) < MOSTLY_NOISE and not thorough:
             break
     return theta
 

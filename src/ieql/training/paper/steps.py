@@ -360,7 +360,7 @@ def _gradient(
 
 
 @loose
-def _pull(z: Row, edge: float, d: Row, pull: float, counts: Row, m: int) -> float:
+def _pull(z: Row, edge: float, d: Row, pull: np.float32, counts: Row, m: int) -> np.float32:
     """The domain penalty of an argument at one edge (paper, L_su); adds its gradient to `d`.
 
     A positive `pull` is that of an upper edge. `counts` is zero at points that take no part.

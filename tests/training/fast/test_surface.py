@@ -1,0 +1,60 @@
+"""A smooth surface through noisy rows, which networks may be taught by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ieql.equations.expression import Expression
+from ieql.training.fast import surface
+from ieql.training.fast.surface import with_surface
+from tasks import NAMES, make_task
+
+FORMULA = "cos(3*x) + x*y"
+TRUTH = Expression.parse(FORMULA, NAMES)
+
+
+@pytest.fixture(scope="module")
+def task():
+    return with_surface(make_task(FORMULA, n=200, noise=0.3))
+
+
+def test_it_is_closer_to_the_truth_than_the_rows(task):
+    exact = TRUTH.evaluate(task.surface.XT.T)[:, 0]
+    assert np.std(task.surface.y - exact) < 0.4 * 0.3
+
+
+def test_its_error_is_what_new_rows_show(task):
+    assert task.surface_error == pytest.approx(0.3, rel=0.15)
+
+
+def test_it_has_the_rows_and_points_between_them(task):
+    n = len(task.train)
+    np.testing.assert_array_equal(task.surface.XT[:, :n], task.train.XT)
+    between = task.surface.XT[:, n:]
+    assert between.shape[1] == surface.POINTS
+    low, high = task.train.XT.min(axis=1), task.train.XT.max(axis=1)
+    assert np.all((between >= low[:, None]) & (between <= high[:, None]))
+    assert np.unique(between[0]).size > 0.9 * surface.POINTS
+
+
+def test_it_is_laid_once(task):
+    assert with_surface(task) is task
+
+
+def test_it_is_the_same_every_time(task):
+    again = with_surface(replace(task, surface=None))
+    np.testing.assert_array_equal(again.surface.y, task.surface.y)
+
+
+def test_many_rows_need_none(monkeypatch):
+    monkeypatch.setattr(surface, "MOST_ROWS", 100)
+    assert with_surface(make_task(FORMULA, n=120)).surface is None
+
+
+def test_lengths_are_learned_from_several_starts():
+    """NOx over the speed of an engine: from one start it took half of the function for noise."""
+    task = make_task("cos(14*x) + 2*y", n=300, noise=0.1)
+    assert with_surface(task).surface_error < 0.25
