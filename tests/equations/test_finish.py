@@ -288,3 +288,12 @@ def test_late_equations_are_proved_with_little_work():
     XT = rng.uniform(-1, 1, (2, 300))
     train = Sample(XT, 1.0 / (XT[0] + 1.5), np.ones(300))
     assert finished("1/(x + 1.5)", train, corners_and(XT), is_late=lambda: True).proved is True
+
+
+def test_what_cannot_be_polished_is_written_plainly_all_the_same(monkeypatch):
+    """At the time limit a wave stood with a phase of a half turn, and factors out of order."""
+    unsafe = Expression.parse("log(x - 9)", NAMES)
+    monkeypatch.setattr("ieql.equations.finish._polished", lambda *_: unsafe)
+    train = sample("x*y + 2*cos(3*x)")
+    found = finished("y*x - 2*cos(3*x + 3.141592653589793)", train, domain())
+    assert found.expression.text() == "x*y + 2*cos(3*x)"

@@ -9,7 +9,7 @@ computed: the shorter constants are those that `predict` uses.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -120,16 +120,18 @@ def finish(
     part = train.standing_for_all(HASTY_ROWS if is_late() else TRIM_ROWS)
     seen = train.head(TRIM_ROWS)
     seen = seen if outside is None else seen.joined(outside)
-    if many:
-        forms = (plain,) if is_late() else (gauge(fitted_with_ridge(plain, part)), plain)
-    else:
-        forms = (
-            _polished(plain, train, seen, domain, prior, cut, is_late),
-            _in_plain_dress(plain, train, domain, prior),
-            plain,
-        )
+
+    def forms() -> Iterator[Expression]:
+        if many:
+            if not is_late():
+                yield gauge(fitted_with_ridge(plain, part))
+        else:
+            yield _polished(plain, train, seen, domain, prior, cut, is_late)
+            yield _in_plain_dress(plain, train, domain, prior)
+        yield plain
+
     # The best constants may touch a singularity or pass a bound; then the given ones must do.
-    for precise in forms:
+    for precise in forms():
         found = presented(precise, train, part, domain, prior, bounds, is_late, many=many)
         if found is not None:
             return found
