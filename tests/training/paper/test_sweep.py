@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ieql import IEQLRegressor
@@ -252,3 +253,20 @@ def test_joint_training_shares_a_costly_unit():
     assert [unit.outputs for unit in whole.shared] == [(0, 1)]
     assert whole.shared[0].text.startswith("exp(")
     assert whole.complexity == 14 < whole.complexity_apart == 17
+
+
+def test_joint_training_finds_the_equations_of_the_architecture_figure():
+    """y1 = x1 x2 / (cos x1 + 1.5) and y2 = 0 by one network, as the paper draws it."""
+    X = pd.DataFrame(np.random.default_rng(0).uniform(-1.5, 1.5, (300, 2)), columns=["x1", "x2"])
+    Y = pd.DataFrame({"y1": X["x1"] * X["x2"] / (np.cos(X["x1"]) + 1.5), "y2": np.zeros(300)})
+    settings = {
+        "layers": 2, "copies": 2, "first_epochs": 400, "epochs": 1500, "n_strengths": 6,
+        "exponents": (-3.5, -1.5), "rate": 0.01, "batch": 50,
+    }  # fmt: skip
+    prior = {"units": ["cos", "mul", "div"]}
+    model = IEQLRegressor(
+        prior=prior, trainer=settings, max_trainings=6, n_jobs=1, random_state=1
+    ).fit(X, Y)
+    assert model.expression(output=0).text() == "x1*x2/(cos(x1) + 1.5)"
+    assert model.expression(output=1).text() == "0"
+    assert model.whole().complexity == 6
