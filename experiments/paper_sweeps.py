@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from experiments import pareto_figure
 from experiments.ambiguity import RATIOS
 from experiments.ambiguity import prior as cost_ratio
 from experiments.budget import BUDGETS, Budget
@@ -30,6 +31,8 @@ ENGINE_EPOCHS = 8.0
 """Times as many epochs for the engine, which has fewer rows (appendix "iEQL Training")."""
 AMBIGUITY_EPOCHS = 0.1
 """Of the other epochs for the 19 cost ratios of the ambiguous data, one run each."""
+PARETO = "motor, 78 strengths"
+"""One sweep of the engine has as many networks as the paper's, for its Pareto plot."""
 
 
 def run(store: Store, budget: Budget) -> None:
@@ -39,6 +42,14 @@ def run(store: Store, budget: Budget) -> None:
             if what.runs is None or seed < what.runs:
                 sweep(store, budget, what, seed)
     store.csv(store.name, network_rows(store))
+    if fronts := _pareto(store):
+        store.figure("engine_pareto", pareto_figure.draw(fronts))
+
+
+def _pareto(store: Store) -> dict[str, dict[str, Any]]:
+    """The sweep of the Pareto plot, as trained and finished; nothing while it is not complete."""
+    found = {k: reports(store, "full", f"engine, {PARETO}", k) for k in ("raw", "finished")}
+    return {kind: runs[0] for kind, runs in found.items() if runs}
 
 
 def sweeps_of(budget: Budget) -> list[Sweep]:
@@ -52,6 +63,14 @@ def sweeps_of(budget: Budget) -> list[Sweep]:
         Sweep("power_loss", "motor", "motor"),
         Sweep("engine", epochs=ENGINE_EPOCHS),
         Sweep("engine", "motor", "motor", epochs=ENGINE_EPOCHS),
+        Sweep(
+            "engine",
+            PARETO,
+            "motor",
+            {"n_strengths": 78, "exponents": (-5.0, 0.0)},
+            ENGINE_EPOCHS,
+            runs=1,
+        ),
         Sweep("S5", "c_cos=5", DEAR_COS),
         *(
             Sweep(name, NO_PENALTY, changes={"penalty_points": 0}, runs=1)
@@ -109,6 +128,9 @@ def section(store: Store) -> str:
         lines = [line for name in PROBLEMS for line in _lines(store, budget, name)]
         if lines:
             pieces += [_settings(store, budget), table(HEADER, lines), *_words(store, budget)]
+    if fronts := _pareto(store):
+        image = "![Pareto plot of the engine](../experiments/results/engine_pareto.png)"
+        pieces += [image, pareto_figure.words(fronts)]
     pieces.append(DIFFERENCES)
     return "\n\n".join(pieces)
 

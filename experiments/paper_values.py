@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["AMBIGUITY_SHARES", "COMPLEX", "ENGINE", "FREQUENCIES", "MACHINE", "PROBLEMS", "UNITS"]
+__all__ = [
+    "AMBIGUITY_SHARES",
+    "COMPLEX",
+    "ENGINE",
+    "FREQUENCIES",
+    "MACHINE",
+    "PARETO",
+    "PARETO_EXACT",
+    "PARETO_SELECTED",
+    "PROBLEMS",
+    "UNITS",
+]
 
 Triple = tuple[float, float, float]
 INF = float("inf")
@@ -42,6 +53,23 @@ COMPLEX: dict[str, dict[str, Triple]] = {
         (0.02, 0.01, 0.06), (0.03, 0.02, 0.05), (0.01, 0.01, 0.02), (0.07, 0.07, 0.13),
     ),
 }  # fmt: skip
+
+# Figure "Equation learning with iEQL motor", panel (a): complexity and validation RMSE in Nm of the
+# 78 networks of one sweep, the selected one, and the most exact one.
+PARETO: tuple[tuple[int, float], ...] = (
+    (5, 7.08), (5, 12.65), (5, 7.05), (6, 5.30), (6, 5.31), (7, 7.61), (8, 5.52), (9, 5.28),
+    (9, 5.48), (10, 5.37), (12, 5.50), (15, 5.65), (16, 5.33), (18, 7.04), (18, 5.04),
+    (19, 5.31), (20, 5.46), (22, 5.34), (22, 4.65), (28, 4.11), (36, 3.74), (37, 3.40),
+    (37, 3.98), (40, 3.42), (47, 3.86), (48, 3.72), (52, 2.90), (52, 3.74), (55, 2.88),
+    (63, 2.99), (64, 3.09), (70, 3.85), (70, 3.11), (72, 3.51), (75, 3.40), (83, 2.76),
+    (97, 3.13), (109, 2.58), (122, 2.73), (125, 2.86), (131, 2.84), (132, 2.38), (141, 2.30),
+    (154, 2.37), (170, 2.34), (183, 1.93), (186, 2.28), (207, 2.58), (218, 2.35), (221, 2.54),
+    (235, 1.88), (256, 2.09), (256, 2.27), (272, 2.09), (323, 2.13), (351, 2.35), (362, 2.14),
+    (387, 1.60), (438, 2.01), (464, 2.42), (487, 1.62), (497, 2.03), (498, 2.32), (522, 1.97),
+    (528, 1.87), (541, 2.12), (546, 1.78), (605, 3.29), (630, 2.52), (654, 1.93), (751, 1.70),
+    (756, 3.76), (804, 2.37), (838, 1.71), (845, 2.18), (859, 2.15), (871, 1.82), (883, 1.75),
+)  # fmt: skip
+PARETO_SELECTED, PARETO_EXACT = 55, 387
 
 # Table "Results on real-world datasets": for each method and criterion RMSE and parameters.
 MACHINE: dict[str, tuple[Triple, Triple | None]] = {
