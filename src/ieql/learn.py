@@ -31,7 +31,7 @@ from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate, Front, thinned
 from ieql.shared_fronts import shared_fronts
-from ieql.target import Target, reconsidered
+from ieql.target import MANY_IF_ACCURATE, Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
@@ -47,8 +47,6 @@ MANY_NUMBERS = 20_000_000
 """Inputs times rows: copying so many numbers to other processes takes more than it brings."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
-MANY_IF_ACCURATE = 40
-"""The same where the error alone selects: such equations are not made to be read."""
 MOST_LARGE = 16
 """Equations of so many parameters that are finished, at most."""
 MOST_RIVALS = 20
@@ -330,6 +328,9 @@ def _finish_all(
     """Bring what is worth it to the user's coordinates, in parallel."""
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + LATE * (options.max_time or float("inf"))
+    for k in which:
+        if any(c.is_taught for c in state.archives[k].known()):
+            _ = targets[k].surface  # once, and not in every process
     jobs = [
         ((k, i, cut), finish_candidate, (c, targets[k], options.output_bound, cut, deadline))
         for k in which
@@ -522,15 +523,16 @@ def finish_candidate(
     """
     from threadpoolctl import threadpool_limits
 
-    accurate = target.task.accurate
-    many = accurate and candidate.n_parameters > MANY_IF_ACCURATE
+    many = target.has_many_constants(candidate.n_parameters)
+    surface = target.surface if many and candidate.is_taught else None
+    rows = target.training if many and surface is None else target.fitting
     is_large = many or candidate.n_parameters > MANY_PARAMETERS
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         equation = finish(
             candidate.expression,
             target.inputs,
             target.scaling,
-            target.fitting,
+            rows,
             target.points,
             target.task.prior,
             bounds=None if bound is None else (-bound, bound),
@@ -538,7 +540,8 @@ def finish_candidate(
             outside=target.extrapolation,
             is_late=lambda: time.monotonic() > deadline or (is_large and not many),
             many=many,
+            surface=None if surface is None else surface.points,
         )
     if equation is None:
         return None
-    return target.candidate(equation)
+    return target.candidate(equation, is_taught=surface is not None)

@@ -111,6 +111,8 @@ class Candidate:
     saved : float
         Twice the nats that it saves to share units with the equations of other outputs, its part of
         them: what is shared is described once (`ieql.shared_fronts`).
+    is_taught : bool
+        Whether a smooth surface through the rows taught its constants, not the rows themselves.
     """
 
     expression: Expression
@@ -130,6 +132,7 @@ class Candidate:
     band: PredictionBand | None = None
     ambiguity: float = 0.0
     saved: float = 0.0
+    is_taught: bool = False
 
     @property
     def rmse_rows(self) -> float:
@@ -179,6 +182,7 @@ class Candidate:
             "band": None if self.band is None else self.band.to_form(),
             "ambiguity": self.ambiguity,
             "saved": self.saved,
+            "is_taught": self.is_taught,
         }
 
     @classmethod
@@ -212,6 +216,7 @@ class Candidate:
             band=None if band is None else PredictionBand.from_form(band, all_digits or equation),
             ambiguity=float(form.get("ambiguity", 0.0)),
             saved=float(form.get("saved", 0.0)),
+            is_taught=bool(form.get("is_taught", False)),
             **errors,
         )
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
 from ieql.training.task import Task
 
+if TYPE_CHECKING:
+    from ieql.training.fast.surface import Surface
+
 __all__ = ["Target", "prepare", "reconsidered"]
 
 Array = NDArray[np.float64]
@@ -38,6 +42,8 @@ FINAL_DOMAIN_POINTS = 20_000
 FEW_ROWS = 2_000
 """Up to so many rows all of them fit the constants, and predict each other by tenths: a tenth of
 them, kept back, would say little, and less after it has chosen among the equations."""
+MANY_IF_ACCURATE = 40
+"""Where the error alone selects, an equation of so many parameters is not made to be read."""
 LEAST_FOR_ACCURACY = 120
 """With fewer rows than this more constants than other trainings find would be noise."""
 LEAST_TO_SPLIT = 100
@@ -99,19 +105,31 @@ class Target:
 
     @property
     def is_cross_fitted(self) -> bool:
-        """Whether all rows fit the constants, and their tenths validate each other.
-
-        Not where the error alone selects, among equations of up to hundreds of constants: what rows
-        tell of a structure that they have chosen would flatter the largest most.
-        """
-        return self.rows.n_rows <= FEW_ROWS and not self.task.accurate
+        """Whether all rows fit the constants, and their tenths validate each other."""
+        return self.rows.n_rows <= FEW_ROWS
 
     @cached_property
     def fitting(self) -> Sample:
         """The rows that fit the constants in the end."""
         if self.is_cross_fitted:
             return self.rows.subset(~self.left_out)
+        return self.training
+
+    @cached_property
+    def training(self) -> Sample:
+        """The rows that trainings see."""
         return self.train.subset(~self.left_out[: len(self.train)])
+
+    @cached_property
+    def surface(self) -> Surface | None:
+        """A smooth surface through all rows, for equations that were taught by one."""
+        from ieql.training.fast.surface import laid  # its imports are not for everyone
+
+        return laid(self.rows.subset(~self.left_out), self.task.inputs)
+
+    def has_many_constants(self, n_parameters: int) -> bool:
+        """Whether an equation is so large that nobody reads it, as may be asked for."""
+        return self.task.accurate and n_parameters > MANY_IF_ACCURATE
 
     @cached_property
     def held_out(self) -> Sample:
@@ -140,13 +158,17 @@ class Target:
         rows = self.fitting.head(RANKED)
         return dependence(rows.XT, rows.y)
 
-    def validation_error(self, expression: Expression) -> float:
+    def validation_error(self, expression: Expression, is_taught: bool = False) -> float:
         """Root mean squared error on rows that had no say in the constants.
 
         With few rows they did have a say in the structure, so that N rows tell as much as
-        N - k/2 would, where k is the number of its connections.
+        N - k/2 would, where k is the number of its connections. With hundreds of these that is too
+        little: only rows kept back tell, or the surface that an equation was taught by.
         """
-        if not self.is_cross_fitted:
+        if is_taught and self.surface is not None:
+            rows = self.rows.subset(~self.left_out)
+            return self.surface.expected(expression.evaluate(rows.XT.T)[:, 0])
+        if not self.is_cross_fitted or self.has_many_constants(expression.n_parameters):
             return _rmse(expression, self.held_out)
         return cross_fitted(expression, self.fitting) * self.flattery(expression)
 
@@ -156,11 +178,11 @@ class Target:
         telling = max(n - used_up * expression.n_parameters, 0.25 * n)
         return math.sqrt(n / telling)
 
-    def errors(self, expression: Expression) -> tuple[float, float, float]:
+    def errors(self, expression: Expression, is_taught: bool = False) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
         return (
             _rmse(expression, self.fitting),
-            self.validation_error(expression),
+            self.validation_error(expression, is_taught),
             _rmse(expression, self.extrapolation),
         )
 
@@ -203,11 +225,11 @@ class Target:
         gained = heavier_tails(residual, rows.weight, DEGREES)
         return gained * self.fitting.n_rows / rows.n_rows if math.isfinite(gained) else 0.0
 
-    def candidate(self, equation: FinishedEquation) -> Candidate:
+    def candidate(self, equation: FinishedEquation, is_taught: bool = False) -> Candidate:
         """Measure a finished equation."""
         e = equation.expression
         with np.errstate(all="ignore"):
-            rmse_train, rmse_validation, rmse_extrapolation = self.errors(e)
+            rmse_train, rmse_validation, rmse_extrapolation = self.errors(e, is_taught)
             evidence, tails = self.evidence(e), self.tails(e)
         return Candidate(
             expression=e,
@@ -228,6 +250,7 @@ class Target:
             band=None
             if equation.band is None
             else equation.band.widened(self.flattery(e, CHOSEN_FOR_INTERVALS)),
+            is_taught=is_taught,
         )
 
     def outliers(self, front: Sequence[Candidate]) -> Mask:

@@ -86,6 +86,7 @@ def finish(
     is_late: Callable[[], bool] = lambda: False,
     outside: Sample | None = None,
     many: bool = False,
+    surface: Sample | None = None,
 ) -> FinishedEquation | None:
     """Bring a candidate to the user's coordinates; None if it is not safe there.
 
@@ -112,6 +113,8 @@ def finish(
     many : bool
         It has so many constants that nobody reads them: they are fitted with a ridge, and neither
         form nor digits are polished.
+    surface : Sample, optional
+        Points of a smooth surface through all rows, which has taught them and is to do so again.
     """
     plain = expression.rescaled(
         inputs.offset, inputs.scale, target.offset.item(), target.scale.item()
@@ -124,7 +127,7 @@ def finish(
     def forms() -> Iterator[Expression]:
         if many:
             if not is_late():
-                yield gauge(fitted_with_ridge(plain, part))
+                yield gauge(fitted_with_ridge(plain, part if surface is None else surface))
         else:
             yield _polished(plain, train, seen, domain, prior, cut, is_late)
             yield _in_plain_dress(plain, train, domain, prior)

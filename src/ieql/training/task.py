@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from ieql.equations.safety import is_safe
 from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
 from ieql.selection import CHOICES, Candidate
+
+if TYPE_CHECKING:
+    from ieql.training.fast.surface import Surface
 
 __all__ = ["EXACT", "Task"]
 
@@ -66,10 +70,8 @@ class Task:
         together although each has set other rows aside; None: the first ones, in their order.
     accurate : bool
         Whether the error alone will select, so that equations may have hundreds of constants.
-    surface : Sample or None
-        Points of a smooth surface through the rows, by which such equations may be trained.
-    surface_error : float
-        What rows show of that surface that had no say in it.
+    surface : Surface or None
+        A smooth surface through the rows, by which such equations may be taught.
     """
 
     names: tuple[str, ...]
@@ -89,8 +91,7 @@ class Task:
     steered: bool = False
     rows: NDArray[np.intp] | None = None
     accurate: bool = False
-    surface: Sample | None = None
-    surface_error: float = 0.0
+    surface: Surface | None = None
 
     @property
     def inputs(self) -> tuple[int, ...]:

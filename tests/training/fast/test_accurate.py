@@ -102,7 +102,7 @@ def test_a_surface_that_an_equation_has_surpassed_seldom_teaches():
     archive = archive_of(task)
     assert _taught_share(replace(task, surface=None), archive, QUICK) == 0.0
     assert _taught_share(task, archive, QUICK) == QUICK.taught
-    better = replace(mean_predictor(task), complexity=5.0, rmse_validation=0.5 * task.surface_error)
+    better = replace(mean_predictor(task), complexity=5.0, rmse_validation=0.5 * task.surface.error)
     archive.add(better)
     assert _taught_share(task, archive, QUICK) == QUICK.seldom_taught
 

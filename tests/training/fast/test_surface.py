@@ -22,18 +22,18 @@ def task():
 
 
 def test_it_is_closer_to_the_truth_than_the_rows(task):
-    exact = TRUTH.evaluate(task.surface.XT.T)[:, 0]
-    assert np.std(task.surface.y - exact) < 0.4 * 0.3
+    exact = TRUTH.evaluate(task.surface.points.XT.T)[:, 0]
+    assert np.std(task.surface.points.y - exact) < 0.4 * 0.3
 
 
 def test_its_error_is_what_new_rows_show(task):
-    assert task.surface_error == pytest.approx(0.3, rel=0.15)
+    assert task.surface.error == pytest.approx(0.3, rel=0.15)
 
 
 def test_it_has_the_rows_and_points_between_them(task):
     n = len(task.train)
-    np.testing.assert_array_equal(task.surface.XT[:, :n], task.train.XT)
-    between = task.surface.XT[:, n:]
+    np.testing.assert_array_equal(task.surface.points.XT[:, :n], task.train.XT)
+    between = task.surface.points.XT[:, n:]
     assert between.shape[1] == surface.POINTS
     low, high = task.train.XT.min(axis=1), task.train.XT.max(axis=1)
     assert np.all((between >= low[:, None]) & (between <= high[:, None]))
@@ -46,7 +46,7 @@ def test_it_is_laid_once(task):
 
 def test_it_is_the_same_every_time(task):
     again = with_surface(replace(task, surface=None))
-    np.testing.assert_array_equal(again.surface.y, task.surface.y)
+    np.testing.assert_array_equal(again.surface.points.y, task.surface.points.y)
 
 
 def test_many_rows_need_none(monkeypatch):
@@ -57,4 +57,14 @@ def test_many_rows_need_none(monkeypatch):
 def test_lengths_are_learned_from_several_starts():
     """NOx over the speed of an engine: from one start it took half of the function for noise."""
     task = make_task("cos(14*x) + 2*y", n=300, noise=0.1)
-    assert with_surface(task).surface_error < 0.25
+    assert with_surface(task).surface.error < 0.25
+
+
+def test_what_it_expects_of_an_equation_is_what_new_rows_show(task):
+    """Of the truth, of the surface itself, and of an equation that is off by a quarter."""
+    rows = task.train.XT
+    exact = TRUTH.evaluate(rows.T)[:, 0]
+    assert task.surface.expected(task.surface.points.y[:200]) == task.surface.error
+    off = task.surface.points.y[:200] + 0.25 * np.sign(rows[0] - 0.3)
+    assert task.surface.expected(off) == pytest.approx(np.hypot(task.surface.error, 0.25), rel=0.1)
+    assert task.surface.expected(exact) < 1.1 * task.surface.error

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ MOST = 300
 ROWS_PER_CONSTANT = 4.0
 CHEAPER = 0.2
 """What a constant costs where a surface teaches, beside its price where noisy rows do."""
-SURPASSED = 0.9
+SURPASSED = 0.85
 """Part of the surface's error below which an equation is better than it, and not by chance."""
 ROUNDING = 1e-24
 """A mean squared error, of a target with spread one, that stands for none."""
@@ -133,7 +133,7 @@ def _taught_share(task: Task, archive: Archive, settings: AccuracySettings) -> f
     if task.surface is None:
         return 0.0
     least = min((c.rmse_validation for c in archive.front), default=math.inf)
-    is_surpassed = least < SURPASSED * task.surface_error
+    is_surpassed = least < SURPASSED * task.surface.error
     return settings.seldom_taught if is_surpassed else settings.taught
 
 
@@ -141,10 +141,11 @@ def _taught_worth(task: Task, candidate: Candidate, price: float) -> float:
     """What a candidate is worth as an estimate of the surface, as `_worth`."""
     surface = task.surface
     assert surface is not None
-    apart = surface.rmse(Program.of(candidate.expression).evaluate(surface.XT))
+    points = surface.points
+    apart = points.rmse(Program.of(candidate.expression).evaluate(points.XT))
     size = candidate.n_parameters + sum(s.bias != 0.0 for s in candidate.expression.sums)
-    error = apart**2 + task.surface_error**2
-    return surface.n_rows * math.log(max(error, ROUNDING)) + CHEAPER * price * size
+    error = apart**2 + surface.error**2
+    return points.n_rows * math.log(max(error, ROUNDING)) + CHEAPER * price * size
 
 
 def _worth(state: FittedNetwork, rows: Rows, price: float) -> float:
@@ -182,7 +183,18 @@ def accurate(
     else:
         states = _regrown(task, parent, rows, inputs, rng, settings, price)
     for state in states:
-        yield None if state is None else task.candidate(_expression(task, state))
+        candidate = None if state is None else task.candidate(_expression(task, state))
+        yield _as_taught(task, candidate) if taught and candidate is not None else candidate
+
+
+def _as_taught(task: Task, candidate: Candidate) -> Candidate:
+    """A candidate that the surface has taught, with the error that this leads one to expect.
+
+    All rows tell it, each left out in turn; those kept back are a tenth of them.
+    """
+    assert task.surface is not None
+    values = Program.of(candidate.expression).evaluate(task.train.XT)
+    return replace(candidate, rmse_validation=task.surface.expected(values), is_taught=True)
 
 
 def _expression(task: Task, state: FittedNetwork) -> Expression:

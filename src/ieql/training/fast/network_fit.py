@@ -82,9 +82,8 @@ class Rows:
 
         `taught` by the surface through the rows, a network gets points of that instead.
         """
-        whole = task.surface if taught else task.train
-        assert whole is not None
-        sample = whole.draw(most, rng)
+        surface = task.surface if taught else None
+        sample = (task.train if surface is None else surface.points).draw(most, rng)
         domain = (task.domain - task.centre[:, None]) / task.half[:, None]
         low, high = task.bounds or REALS
         return cls(
@@ -96,7 +95,7 @@ class Rows:
             domain.max(axis=1),
             np.ascontiguousarray(domain if task.bounds else domain[:, :0]),
             (low - task.mean, high - task.mean),
-            task.surface_error**2 if taught else 0.0,
+            0.0 if surface is None else surface.error**2,
         )
 
 

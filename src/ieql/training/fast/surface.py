@@ -7,7 +7,8 @@ networks are fitted to the process, at the rows and at as many points between th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,14 @@ from ieql.data.sample import Sample
 from ieql.training.fast.surrogate import Surrogate
 from ieql.training.task import Task
 
-__all__ = ["with_surface"]
+__all__ = ["Surface", "laid", "with_surface"]
 
 Array = NDArray[np.float64]
-MOST_ROWS = 3_000
+MOST_ROWS = 2_000
 """With more rows a network does as well by them alone, and the process would take long."""
 MOST_INPUTS = 20
-LEARNING_ROWS, POSTERIOR_ROWS = 600, 2_000
-"""Rows of the process; see `Surrogate.fit`."""
+LEARNING_ROWS = 600
+"""Rows on which the process learns its lengths and sizes."""
 POINTS = 1_500
 """Points between the rows, ..."""
 WEIGHT = 0.5
@@ -34,24 +35,62 @@ BEYOND = 0.7
 """... or beyond one of the two, by at most this part of their distance."""
 
 
-def with_surface(task: Task) -> Task:
-    """The task with a surface through its rows; as it is if it has one, or too many rows for it."""
-    rows = task.train
-    if task.surface is not None or len(rows) > MOST_ROWS or len(task.inputs) > MOST_INPUTS:
-        return task
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A smooth surface through rows.
+
+    Attributes
+    ----------
+    points : Sample
+        The rows, and then points between them, with the values of the surface.
+    left_out : array (rows,)
+        How far each row lies from the surface that is laid through all others.
+    """
+
+    points: Sample
+    left_out: Array
+
+    @property
+    def error(self) -> float:
+        """What rows show of the surface that had no say in it."""
+        return float(np.sqrt(np.average(self.left_out**2, weights=self._weight)))
+
+    @property
+    def _weight(self) -> Array:
+        return self.points.weight[: len(self.left_out)]
+
+    def expected(self, values: Array) -> float:
+        """The error that new rows will show of an equation that the surface has taught.
+
+        Each row is left out in turn, as far as it had a say in the surface. `values` are those of
+        the equation at the rows.
+        """
+        apart = values - self.points.y[: len(self.left_out)]
+        with np.errstate(over="ignore"):
+            return float(np.sqrt(np.average((self.left_out - apart) ** 2, weights=self._weight)))
+
+
+def laid(rows: Sample, inputs: Sequence[int]) -> Surface | None:
+    """A surface through rows over some of their inputs; None if that would be too much work."""
+    if len(rows) > MOST_ROWS or not 0 < len(inputs) <= MOST_INPUTS:
+        return None
     process = Surrogate.fit(
         rows,
-        task.inputs,
+        inputs,
         learning_rows=LEARNING_ROWS,
-        posterior_rows=POSTERIOR_ROWS,
+        posterior_rows=MOST_ROWS,
         thorough=True,
     )
     XT = np.ascontiguousarray(np.hstack([rows.XT, _between(rows.XT, POINTS)]))
-    mean = float(rows.weight.mean())
-    weight = np.concatenate([rows.weight / mean, np.full(POINTS, WEIGHT)])
-    error = float(np.sqrt(np.mean(process.left_out**2)))
-    surface = Sample(XT, process.predict(XT), weight)
-    return replace(task, surface=surface, surface_error=error)
+    weight = np.concatenate([rows.weight / rows.weight.mean(), np.full(POINTS, WEIGHT)])
+    return Surface(Sample(XT, process.predict(XT), weight), process.left_out)
+
+
+def with_surface(task: Task) -> Task:
+    """The task with a surface through its rows, if it may have one."""
+    if task.surface is not None:
+        return task
+    return replace(task, surface=laid(task.train, task.inputs))
 
 
 def _between(XT: Array, n: int) -> Array:
