@@ -28,9 +28,9 @@ __all__ = ["ambiguity", "places_like", "with_ambiguity"]
 Array = NDArray[np.float64]
 N_PLACES = 1_000
 """Places between the rows at which equations are compared."""
-NO_LAW = 40
-"""An equation of more parameters, selected by its error alone, is a curve through the rows and
-nobody takes it for the law: that a shorter description lies elsewhere says nothing of its error."""
+MANY_ROWS = 120
+"""With so many rows an equation that was selected by its error alone is a curve through them which
+nobody takes for the law: that a shorter description lies elsewhere says nothing of its error."""
 BEYOND = 1.0
 """How far beyond two rows a place on the line through them may lie, as a part of their distance."""
 
@@ -66,7 +66,7 @@ def ambiguity(model: FittedModel, rows: Sample, output: int = 0) -> float:
     (selected, own), *others = plausible(model, output)
     if not others or selected.complexity == 0.0:
         return 0.0
-    if find_criterion(model.criterion).is_error_alone and selected.n_parameters > NO_LAW:
+    if find_criterion(model.criterion).is_error_alone and rows.n_rows >= MANY_ROWS:
         return 0.0
     X = places_like(rows.XT.T, np.random.default_rng(0))
     value = values_of(selected, X)
