@@ -46,7 +46,7 @@ def test_a_lone_equation_and_a_constant_keep_their_errors():
 
 
 def test_a_curve_through_many_rows_is_not_measured_by_the_shortest_description():
-    """Selected by V_int, an equation was shown with an error of 0.318 that new rows had of 0.161."""
+    """Selected by V_int, an equation with an error of 0.161 on new rows was shown with 0.318."""
     fitted = replace(few_rows({"3*x + z": 0.0}), criterion="V_int")
     many = Sample(np.tile(ROWS.XT, 3), np.tile(ROWS.y, 3), np.ones(150))
     assert ambiguity(fitted, ROWS) > 0.0
