@@ -163,13 +163,18 @@ class Target:
 
         With few rows they did have a say in the structure, so that N rows tell as much as
         N - k/2 would, where k is the number of its connections. With hundreds of these that is too
-        little: only rows kept back tell, or the surface that an equation was taught by.
+        little; the surface that an equation was taught by tells more. Without one, rows kept back
+        have their say, too, and as the best of many equations is the best there by chance, the
+        larger error counts.
         """
         if is_taught and self.surface is not None:
             rows = self.rows.subset(~self.left_out)
             return self.surface.expected(expression.evaluate(rows.XT.T)[:, 0])
-        if not self.is_cross_fitted or self.has_many_constants(expression.n_parameters):
+        if not self.is_cross_fitted:
             return _rmse(expression, self.held_out)
+        if self.has_many_constants(expression.n_parameters):
+            others = cross_fitted(expression, self.training) * self.flattery(expression)
+            return max(others, _rmse(expression, self.held_out))
         return cross_fitted(expression, self.fitting) * self.flattery(expression)
 
     def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
