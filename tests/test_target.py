@@ -76,3 +76,72 @@ def test_the_reported_error_of_few_rows_counts_the_choice():
     e = line(0.3, 0.01)
     expected = cross_fitted(e, target.fitting) * np.sqrt(40 / 39.5)
     assert target.validation_error(e) == pytest.approx(expected)
+
+
+# --- equations of many constants -----------------------------------------------------------------
+
+
+def accurate_target(n: int = 200, selection: str = "V_int") -> tuple[Target, Target]:
+    """Rows of a wave with noise, and fresh ones of the same kind."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0.0, 6.0, (n + 2000, 1))
+    y = np.cos(2 * x[:, 0]) + 0.3 * rng.normal(size=len(x))
+    options = FitOptions(loss="squared", selection=selection)
+    return tuple(
+        prepare(options, Dataset.of(x[part], y[part]), None, 0)[0]
+        for part in (slice(n), slice(n, None))
+    )
+
+
+def fitted_waves(rows, n=30) -> Expression:
+    """Many waves, fitted to rows: it follows their noise."""
+    from ieql.equations.refit import refit
+
+    rng = np.random.default_rng(2)
+    text = " + ".join(f"0.1*cos({w:.3f}*x0 + {p:.3f})" for w, p in rng.uniform(0.3, 9, (n, 2)))
+    return refit(Expression.parse(text, ("x0",)), rows, max_steps=200)
+
+
+def test_only_the_error_alone_among_enough_rows_asks_for_many_constants():
+    assert accurate_target(200)[0].task.accurate
+    assert not accurate_target(130)[0].task.accurate  # 117 to train by
+    assert not accurate_target(200, "MDL")[0].task.accurate
+
+
+def test_many_constants_that_rows_taught_are_judged_by_the_worse_of_two():
+    """The best of many such equations is the best on a few rows by chance."""
+    target, fresh = accurate_target()
+    e = fitted_waves(target.training)
+    shown = target.validation_error(e)
+    assert shown >= target.held_out.rmse(e.evaluate(target.held_out.XT.T)[:, 0])
+    rows = fresh.rows
+    assert shown > 0.8 * rows.rmse(e.evaluate(rows.XT.T)[:, 0])
+    assert target.fitting.rmse(e.evaluate(target.fitting.XT.T)[:, 0]) < 0.9 * shown
+
+
+def test_what_a_surface_taught_is_judged_by_all_rows_left_out_in_turn():
+    target, fresh = accurate_target()
+    truth = Expression.parse("cos(2*x0)", ("x0",))
+    shown = target.validation_error(truth, is_taught=True)
+    rows = fresh.rows
+    assert shown == pytest.approx(rows.rmse(truth.evaluate(rows.XT.T)[:, 0]), rel=0.1)
+    assert len(target.surface.left_out) == 200  # those kept back included
+
+
+def test_what_a_surface_taught_is_taught_by_it_again_when_it_is_finished():
+    """By one through all rows, and not by the noise of the rows."""
+    from dataclasses import replace
+
+    from ieql.learn import finish_candidate
+
+    target, fresh = accurate_target()
+    candidate = target.task.candidate(fitted_waves(target.task.train, n=25))
+    by_rows = finish_candidate(candidate, target)
+    by_surface = finish_candidate(replace(candidate, is_taught=True), target)
+    assert by_surface.is_taught
+    assert not by_rows.is_taught
+    assert by_surface.rmse_train > by_rows.rmse_train
+    errors = [
+        fresh.rows.rmse(c.expression.evaluate(fresh.rows.XT.T)[:, 0]) for c in (by_rows, by_surface)
+    ]
+    assert errors[1] < errors[0]
