@@ -329,7 +329,7 @@ def _finish_all(
     # From here on only the quick steps: the last equation still has to be finished in time.
     deadline = start + LATE * (options.max_time or float("inf"))
     for k in which:
-        if any(c.is_taught for c in state.archives[k].known()):
+        if targets[k].task.accurate:
             _ = targets[k].surface  # once, and not in every process
     jobs = [
         ((k, i, cut), finish_candidate, (c, targets[k], options.output_bound, cut, deadline))
@@ -503,7 +503,10 @@ def _few_large(chosen: Sequence[Candidate], archive: Archive) -> list[Candidate]
     """
     small = [c for c in chosen if c.n_parameters <= MANY_IF_ACCURATE]
     large = [c for c in chosen if c.n_parameters > MANY_IF_ACCURATE]
-    best = sorted(large, key=lambda c: c.rmse_validation)[: MOST_LARGE // 2]
+    # A smaller error of the few rows kept back does not hide what a surface has taught.
+    taught = [c for c in archive.known() if c.is_taught and c.n_parameters > MANY_IF_ACCURATE]
+    best = sorted(thinned(Front(taught)), key=lambda c: c.rmse_validation)[: MOST_LARGE // 2]
+    best += sorted(large, key=lambda c: c.rmse_validation)[: MOST_LARGE // 4]
     best += [c for c in archive.worthwhile() if c.n_parameters > MANY_IF_ACCURATE]
     best += reversed(large)
     return small + list({id(c): c for c in best}.values())[:MOST_LARGE]

@@ -162,20 +162,28 @@ class Target:
         """Root mean squared error on rows that had no say in the constants.
 
         With few rows they did have a say in the structure, so that N rows tell as much as
-        N - k/2 would, where k is the number of its connections. With hundreds of these that is too
-        little; the surface that an equation was taught by tells more. Without one, rows kept back
-        have their say, too, and as the best of many equations is the best there by chance, the
-        larger error counts.
+        N - k/2 would, where k is the number of its connections.
+
+        Where the error alone selects, among equations of up to hundreds of connections, that is too
+        little. There a smooth surface through the rows tells how much a row bends what is laid
+        through it; that counts if it is more. An equation that was taught by the surface, and not
+        by the rows, is measured by that alone. One of many constants that rows have taught is
+        measured by rows kept back, too, as the best of many there is the best by chance.
         """
-        if is_taught and self.surface is not None:
-            rows = self.rows.subset(~self.left_out)
-            return self.surface.expected(expression.evaluate(rows.XT.T)[:, 0])
         if not self.is_cross_fitted:
             return _rmse(expression, self.held_out)
+        errors = []
+        if self.task.accurate and self.surface is not None:
+            rows = self.rows.subset(~self.left_out)
+            errors.append(self.surface.expected(expression.evaluate(rows.XT.T)[:, 0]))
+            if is_taught:
+                return errors[0]
+        fitting = self.fitting
         if self.has_many_constants(expression.n_parameters):
-            others = cross_fitted(expression, self.training) * self.flattery(expression)
-            return max(others, _rmse(expression, self.held_out))
-        return cross_fitted(expression, self.fitting) * self.flattery(expression)
+            fitting = self.training
+            errors.append(_rmse(expression, self.held_out))
+        errors.append(cross_fitted(expression, fitting) * self.flattery(expression))
+        return max(errors)
 
     def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
         """How many times smaller errors look than they are because the rows chose the structure."""
