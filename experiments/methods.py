@@ -395,6 +395,9 @@ METHODS: Mapping[str, Method] = {
         is_ours=True,
     ),
     "ieql_motor": Method("ieql, fast, motor", partial(ieql, prior="motor"), is_ours=True),
+    "ieql_accurate": Method(
+        "ieql, fast, asked for accuracy", partial(ieql, selection="V_int"), is_ours=True
+    ),
     "paper_raw": Method("iEQL, the paper's method, as trained", None),
     "paper_finished": Method("iEQL, the paper's method, finished", None),
 }

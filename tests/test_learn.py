@@ -283,6 +283,7 @@ def test_of_an_equation_cut_and_uncut_neither_hides_the_other(uncut, stand):
 def test_a_difference_of_large_terms_is_refused_where_something_plain_does_as_well():
     """A4 was selected as 16530*(…)/((exp(z) + 2056)**2 - 4231386), which is 4.02*(…)/(exp(z) + c)
     to more digits than its rows have."""
+    from dataclasses import replace
     from types import SimpleNamespace
 
     from ieql.data.sample import Sample
@@ -296,6 +297,10 @@ def test_a_difference_of_large_terms_is_refused_where_something_plain_does_as_we
     assert _without_differences(found, np.array([-10.0, -99.0, -100.0]), target) == [0, 1]
     # Without a rival it stays: what is hard to read is better than what is wrong.
     assert _without_differences(found, np.array([-10.0, -50.0, -100.0]), target) == [0, 1, 2]
+    # Without noise: what a plain one leaves is next to nothing, though the other leaves less.
+    spread = target.fitting.spread()
+    exact = [found[0], replace(found[1], rmse_train=1e-4 * spread), found[2]]
+    assert _without_differences(exact, np.array([-10.0, -50.0, -900.0]), target) == [0, 1]
 
 
 def test_no_wave_stands_where_a_plain_equation_is_told_in_fewer_words():

@@ -55,6 +55,8 @@ RIVAL_WITHIN = 30.0
 PLAIN, PROBED = 10.0, 2_000
 """Twice the nats by which a plain equation may be longer than a difference of large terms, and the
 rows by which it is told."""
+NEXT_TO_NOTHING = 1e-3
+"""Part of the target's spread that a plain equation may leave, whatever others do beyond it."""
 BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 FINISHING = 0.12
@@ -382,13 +384,17 @@ def _without_differences(
     """Places of the equations to show: differences of large terms only where nothing plain does.
 
     (exp(z) + 2056)² - 4231385 is 4112·exp(z), which nobody can see; where an equation without such
-    a difference has hardly a longer description, the other is refused.
+    a difference has hardly a longer description, or leaves next to nothing unexplained, the other
+    is refused. Without noise a difference quotient can be refined for ever.
     """
     X = np.ascontiguousarray(target.fitting.XT[:, :PROBED].T)
     cancels = np.array([bool(cancelling_sums(c.expression, X)) for c in finished])
     if not cancels.any() or cancels.all():
         return list(range(len(finished)))
     shortest = float(np.min(lengths[~cancels]))
+    least = min(c.rmse_train for c, is_one in zip(finished, cancels, strict=True) if not is_one)
+    if least < NEXT_TO_NOTHING * target.fitting.spread():
+        shortest = -math.inf
     return [i for i, is_one in enumerate(cancels) if not (is_one and shortest < lengths[i] + PLAIN)]
 
 

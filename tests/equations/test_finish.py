@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import numpy as np
@@ -297,3 +298,19 @@ def test_what_cannot_be_polished_is_written_plainly_all_the_same(monkeypatch):
     train = sample("x*y + 2*cos(3*x)")
     found = finished("y*x - 2*cos(3*x + 3.141592653589793)", train, domain())
     assert found.expression.text() == "x*y + 2*cos(3*x)"
+
+
+def test_a_number_that_is_written_once_has_one_error():
+    """5.2*(1 - exp(-0.4*x)) came with 5.2 ± 0.05 and 5.2 ± 0.4, and a band as wide at its start."""
+    rng = np.random.default_rng(3)
+    x = np.linspace(0.5, 12.0, 25)
+    XT = np.vstack([x, rng.uniform(size=25)])
+    y = 5.2 * (1.0 - np.exp(-0.41 * x)) + 0.08 * rng.normal(size=25)
+    points = np.vstack([np.linspace(0.0, 12.0, 200), np.full(200, 0.5)])
+    found = finished("5 - 5.1*exp(-0.4*x)", Sample(XT, y, np.ones(25)), points)
+    assert re.fullmatch(r"5\.\d+\*\(1 - exp\(-0\.4\d*\*x\)\)", found.expression.text())
+    offset, factor = (found.standard_errors[t] for t in (2, 3))
+    assert offset == pytest.approx(factor, rel=1e-6)
+    assert offset < 0.06
+    start = found.band.half_width(found.precise, np.array([[0.0, 0.5]]), np.zeros(1), 0.9)
+    assert start.item() < 0.25  # of noise alone it is 0.14

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
-from ieql.equations.precision import Information, readable, standard_errors, tied
+from ieql.equations.precision import Information, readable, standard_errors, tie_rows, tied
 from ieql.equations.program import free_constants
 from ieql.equations.refit import refit
 from ieql.selection import Candidate
@@ -138,3 +138,16 @@ def test_constants_of_which_little_is_known_are_not_made_one():
     rows = Sample(XT, 3.0 * XT[0] + 4.5 * XT[1] + rng.normal(size=12), np.ones(12))
     fitted = refit(Expression.parse("3*x + 4*y", ("x", "y")), rows)
     assert tied(fitted, rows) == fitted
+
+
+def test_constants_of_one_size_in_one_sum_or_offsets_in_common_are_one_number():
+    def ties(text, simple=()):
+        e = Expression.parse(text, ("x", "y"))
+        theta = e.constants()
+        return [sorted(abs(theta[row != 0.0])) for row in tie_rows(e, simple)]
+
+    assert ties("5.2*(1 - exp(-0.4*x))") == [[5.2, 5.2]]
+    assert ties("exp(x + 0.31)*log(y + 0.31)") != []
+    assert ties("2.3*x + 2.4*y + 1.1") == []
+    assert ties("x + y + 1") == []  # a one is written nowhere
+    assert ties("2*x + 0.7*cos(2*y)", simple=range(99)) == []

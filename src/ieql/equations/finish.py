@@ -18,8 +18,16 @@ from numpy.typing import NDArray
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.common_offsets import with_common_offsets
+from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
-from ieql.equations.precision import Information, readable, shortened, standard_errors, tied
+from ieql.equations.precision import (
+    Information,
+    readable,
+    shortened,
+    standard_errors,
+    tie_rows,
+    tied,
+)
 from ieql.equations.prediction_band import PredictionBand, constant_errors
 from ieql.equations.program import Program
 from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
@@ -182,9 +190,10 @@ def presented(
         errors, mse = standard_errors(e, part, simple_exponents(e))
         waves = wave_cost(e, part.head(PROBED).XT.T, prior)
         all_digits = precise if same else e
-        band = PredictionBand.of(all_digits, train, e, domain)
+        ties = None if many else tie_rows(all_digits, set_places(all_digits))
+        band = PredictionBand.of(all_digits, train, e, domain, ties)
         if band is not None and math.isfinite(band.noise.sigma):
-            errors = constant_errors(e, part, band.noise, simple_exponents(e)) or errors
+            errors = constant_errors(e, part, band.noise, simple_exponents(e), ties) or errors
         errors = tuple(common.get(place, 0.0) or error for place, error in enumerate(errors))
         return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
     return None
@@ -209,6 +218,8 @@ def _polished(
         e = refit(e, train.head(HASTY_ROWS), domain, max_steps=5)
         e = straightened(e, train.head(HASTY_ROWS), domain, prior, is_late=True)
         few = train.standing_for_all(HASTY_ROWS)
+        if cancelling_sums(e, probe):  # which hides everything else that is strange in it
+            e = without_differences(e, few, domain, prior)
         return _with_plain_constants(e, few, few, probe, prior)
     part = train.head(TRIM_ROWS)
     e = refit(e, part, domain)

@@ -27,6 +27,7 @@ __all__ = [
     "shortened",
     "shortest",
     "standard_errors",
+    "tie_rows",
     "tied",
     "triangular",
 ]
@@ -322,6 +323,25 @@ def tied(expression: Expression, sample: Sample) -> Expression:
     limit = known.error * (1.0 + (n_ties * math.log(known.n_rows) + 1.0) / known.n_rows)
     is_kept = rmse**2 <= limit + (EXACT * sample.spread()) ** 2
     return trial if is_kept else expression
+
+
+def tie_rows(expression: Expression, simple: Collection[int] = ()) -> Array:
+    """Differences of constants that are zero because they are one number (ties × constants).
+
+    That are constants of equal size in one sum, as in a·(1 - exp(-k t)), and offsets that several
+    sums have in common; of the latter not `simple` numbers, which may be equal by chance.
+    """
+    theta = expression.constants()
+    home = np.repeat(np.arange(len(expression.sums)), [1 + len(s.weights) for s in expression.sums])
+    rows = []
+    for a, b in combinations(free_constants(expression).tolist(), 2):
+        by_chance = home[a] != home[b] and (a in simple or b in simple)
+        if abs(theta[a]) != abs(theta[b]) or abs(theta[a]) == 1.0 or by_chance:
+            continue
+        row = np.zeros(len(theta))
+        row[a], row[b] = 1.0, -1.0 if theta[a] * theta[b] > 0.0 else 1.0
+        rows.append(row)
+    return np.array(rows).reshape(-1, len(theta))
 
 
 def _groups(expression: Expression, known: Information) -> list[int]:

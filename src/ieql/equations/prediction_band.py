@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.noise import Noise
-from ieql.equations.precision import Information, triangular
+from ieql.equations.precision import triangular
 from ieql.equations.program import Program, free_constants
 from ieql.errors import IeqlError, shown
 
@@ -40,6 +40,8 @@ MOST_CONSTANTS = 40
 """With more constants their covariances would fill the file; then only their sizes are kept."""
 MOST_SCORES = 80
 """Scores that are kept of many rows."""
+STIFF = 1e4
+"""Length of a row that holds the difference of two constants, beside columns of unit length."""
 RIDGE = 1e-10
 """Added to a factor whose columns have unit length: what no row tells stays finite."""
 LARGEST_LEVERAGE = 0.99
@@ -194,6 +196,7 @@ class PredictionBand:
         rows: Sample,
         predicting: Expression | None = None,
         points: Array | None = None,
+        ties: Array | None = None,
     ) -> PredictionBand | None:
         """The band of an equation that was fitted to some rows; None where it has no value there.
 
@@ -208,6 +211,8 @@ class PredictionBand:
             The same equation with the constants that predictions use.
         points : array (inputs, points), optional
             Other points where the stored numbers must be exact enough.
+        ties : array (ties, constants), optional
+            Differences of constants that are zero, because they are one number (`tie_rows`).
         """
         part = rows.head(ROWS)
         value = (predicting or expression).evaluate(part.XT.T)[:, 0]
@@ -219,7 +224,7 @@ class PredictionBand:
             return cls._unknown(p, n)
         with np.errstate(all="ignore"):
             try:
-                band = cls._of_rows(expression, rows, part, value, J, points)
+                band = cls._of_rows(expression, rows, part, value, J, points, ties)
             except np.linalg.LinAlgError:
                 return cls._unknown(p, n)
         numbers = (band.noise.sigma, *band.factor, *band.scores)
@@ -234,13 +239,16 @@ class PredictionBand:
         value: Array,
         J: Array,
         points: Array | None,
+        ties: Array | None,
     ) -> PredictionBand:
         """The same from the part of the rows that is looked at, with more rows than constants."""
         weight, residual = part.weight, part.y - value
         count, single = _measurements(weight)
         n = float(count.sum())
-        degrees = n - len(J)
-        R = _triangle(J * np.sqrt(weight))
+        degrees = n - len(J) + (0 if ties is None else int(np.linalg.matrix_rank(ties)))
+        if ties is not None:
+            ties = ties[:, free_constants(expression)]
+        R = _triangle(J * np.sqrt(weight), ties)
         spread = _solved(R.T, J)
         leverage = np.minimum(single * np.sum(spread**2, axis=0), LARGEST_LEVERAGE)
         inputs = _by_relevance(expression, part.XT)
@@ -273,7 +281,11 @@ class PredictionBand:
 
 
 def constant_errors(
-    expression: Expression, rows: Sample, noise: Noise, fixed: Collection[int] = ()
+    expression: Expression,
+    rows: Sample,
+    noise: Noise,
+    fixed: Collection[int] = (),
+    ties: Array | None = None,
 ) -> tuple[float, ...] | None:
     """Standard error of each constant (zero for fixed ones), whatever noise the rows have.
 
@@ -282,25 +294,26 @@ def constant_errors(
     row's own residual, e / (1 - leverage), which needs no model of the noise and is the better
     guide where a few rows do not tell that it is uneven (HC3 of MacKinnon and White, 1985). The
     larger one counts: each is too small now and then, and seldom both. None where a derivative is
-    not finite.
+    not finite. `ties` are differences of all constants that are zero (`tie_rows`).
     """
-    known = Information.of(expression, rows, fixed)
-    if known is None:
+    free = free_constants(expression)
+    free = free[~np.isin(free, list(fixed))]
+    value, J = Program.of(expression).jacobian(rows.XT, free=free)
+    if not (np.all(np.isfinite(value)) and np.all(np.isfinite(J))):
         return None
-    value, J = Program.of(expression).jacobian(rows.XT, free=known.free)
     inputs = dict(zip(expression.names, rows.XT, strict=True))
-    inverse = _solved(known.factor, np.eye(len(known.free))) / known.size[:, None]
-    own = inverse @ (inverse.T @ J)  # what each row moves the constants by
     weight = rows.weight / rows.weight.sum()
+    R = _triangle(J * np.sqrt(weight), ties if ties is None else ties[:, free])
+    own = _solved(R, _solved(R.T, J))  # what each row moves the constants by
     single = _measurements(rows.weight)[1]
     single = single / single.mean()
     leverage = np.minimum(single * np.sum(J * own, axis=0) / rows.n_rows, LARGEST_LEVERAGE)
     residual = np.sqrt(single) * (rows.y - value) / (1.0 - leverage)
-    variance = np.zeros(len(known.free))
+    variance = np.zeros(len(free))
     for size in (noise.size(value, inputs), residual):
         variance = np.maximum(variance, (own * size) ** 2 @ weight / rows.n_rows)
     result = np.zeros(len(expression.constants()))
-    result[known.free] = np.sqrt(variance)
+    result[free] = np.sqrt(variance)
     return tuple(result.tolist())
 
 
@@ -335,11 +348,19 @@ def _derivatives(expression: Expression, XT: Array, compiled: bool = False) -> A
     return np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _triangle(J: Array) -> Array:
-    """R with RᵀR = J Jᵀ for derivatives as rows (p, n), regular in any case."""
+def _triangle(J: Array, ties: Array | None = None) -> Array:
+    """R with RᵀR = J Jᵀ for derivatives as rows (p, n), regular in any case.
+
+    Differences of constants that are `ties` (t, p) cannot change: rows of their own, heavy as can
+    be, hold them.
+    """
     size = np.linalg.norm(J, axis=1)
     size = np.where(size > 0.0, size, 1.0)
     scaled = np.vstack([(J / size[:, None]).T, RIDGE * np.eye(len(J))])
+    if ties is not None and len(ties):
+        held = ties / size
+        held *= STIFF / np.linalg.norm(held, axis=1)[:, None]
+        scaled = np.vstack([scaled, held])
     return triangular(scaled) * size
 
 
