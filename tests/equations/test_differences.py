@@ -72,6 +72,20 @@ def test_what_is_left_of_a_unit_that_a_number_cancels_is_a_parabola(text):
     assert np.std(given.evaluate(X)[:, 0] - exact) < 0.01 * np.std(exact)
 
 
+def test_a_bent_argument_may_hide_a_parabola_of_an_input():
+    """I.16.6 without noise: 1 - cos(0.0842*c + 1.8e-6*c**4 + …) stood for c², digit by digit."""
+    z = np.arccos(1.0 - 0.001 * (X[:, 0] + 0.3) ** 2)
+    a4, a3, a2, a1, a0 = np.polyfit(X[:, 0], z, 4)
+    argument = f"{a4}*x**4 + {a3}*x**3 + {a2}*x**2 + {a1}*x + {a0}"
+    given = Expression.parse(f"1 - cos({argument})", NAMES)
+    exact = given.evaluate(X)[:, 0]
+    trials = list(plain_differences(given, X))
+    errors = [np.std(e.evaluate(X)[:, 0] - exact) / np.std(exact) for e in trials]
+    assert min(errors) < 1e-4
+    best = trials[int(np.argmin(errors))]
+    assert best.unit_counts() == {"square": 1}
+
+
 @pytest.mark.parametrize("text", ["3*cos(2*x) - 2*cos(2*x + y)", "exp(x) - exp(-y)", "x**2 - y**2"])
 def test_terms_that_do_not_cancel_stay(text):
     assert list(plain_differences(Expression.parse(text, NAMES), X)) == []

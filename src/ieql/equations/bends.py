@@ -77,26 +77,13 @@ def _coordinates(
 
     With each come its values; None stands for the argument, of a quotient the denominator.
     """
-    inputs = _inputs(expression, k)
+    inputs = expression.inputs_below(len(expression.names) + k)
     if len(inputs) == 1:
         (i,) = inputs
         yield i, values[i]
     node = expression.nodes[k]
     if len(node.args) == 1 or node.unit is DIV:
         yield None, arguments[k][-1]
-
-
-def _inputs(expression: Expression, k: int) -> set[int]:
-    d = len(expression.names)
-    found: set[int] = set()
-    waiting = [d + k]
-    while waiting:
-        i = waiting.pop()
-        if i < d:
-            found.add(i)
-        else:
-            waiting += [j for a in expression.nodes[i - d].args for j in a.sources]
-    return found
 
 
 class _Polynomial:

@@ -159,28 +159,42 @@ def _quotients(
 def _parabolas(
     builder: Builder, expression: Expression, s: Sum, known: list[Sum], values: list[Array]
 ) -> Iterator[Sum]:
-    """The sum with a unit that other terms nearly cancel as a parabola of its argument."""
+    """The sum with a unit that other terms nearly cancel as a parabola of its argument.
+
+    Or of the one input that it depends on: an argument may be bent so that the whole is a parabola.
+    """
     d = len(expression.names)
     for place in _cancelling_units(s, values, d):
-        node = expression.nodes[s.sources[place] - d]
+        source = s.sources[place]
+        node = expression.nodes[source - d]
         if node.unit.arity != 1 or node.unit is SQUARE:
             continue
         (a,) = node.args
         z = a.bias + np.sum([w * values[i] for i, w in zip(a.sources, a.weights, strict=True)], 0)
-        middle, half = float(np.mean(z)), 0.5 * float(np.ptp(z))
-        if not (half > 0.0 and np.all(np.isfinite(values[s.sources[place]]))):
-            continue
-        square, slope, level = np.polyfit((z - middle) / half, values[s.sources[place]], 2)
-        argument = translate(a, known).plus(Sum(-middle)).scaled(1.0 / half)
-        vertex = 0.5 * slope / square if square else math.inf
-        line = argument.scaled(slope)
-        # Whole where the vertex is near; else it would be a difference of large terms again.
-        if abs(vertex) < FARTHEST_VERTEX:
-            argument, line = argument.plus(Sum(vertex)), Sum(-square * vertex**2)
-        bent = builder.apply(SQUARE, argument).scaled(square)
-        parabola = Sum.total([bent, line, Sum(float(level))])
+        coordinates = [(z, translate(a, known))]
+        inputs = expression.inputs_below(source)
+        if len(inputs) == 1 and a.sources != inputs:
+            coordinates.append((values[inputs[0]], builder.input(inputs[0])))
         rest = translate(_without(s, (place,)), known)
-        yield rest.plus(parabola.scaled(s.weights[place]))
+        for z, argument in coordinates:
+            parabola = _parabola(builder, argument, z, values[source])
+            if parabola is not None:
+                yield rest.plus(parabola.scaled(s.weights[place]))
+
+
+def _parabola(builder: Builder, argument: Sum, z: Array, values: Array) -> Sum | None:
+    """The parabola of an argument that is closest to some values."""
+    middle, half = float(np.mean(z)), 0.5 * float(np.ptp(z))
+    if not (half > 0.0 and np.all(np.isfinite(values)) and np.all(np.isfinite(z))):
+        return None
+    square, slope, level = np.polyfit((z - middle) / half, values, 2)
+    argument = argument.plus(Sum(-middle)).scaled(1.0 / half)
+    vertex = 0.5 * slope / square if square else math.inf
+    line = argument.scaled(slope)
+    # Whole where the vertex is near; else it would be a difference of large terms again.
+    if abs(vertex) < FARTHEST_VERTEX:
+        argument, line = argument.plus(Sum(vertex)), Sum(-square * vertex**2)
+    return Sum.total([builder.apply(SQUARE, argument).scaled(square), line, Sum(float(level))])
 
 
 def _product(builder: Builder, i: int, j: int) -> Sum:

@@ -211,6 +211,18 @@ class Expression:
         used = {i for s in self.sums for i in s.sources}
         return tuple(name for i, name in enumerate(self.names) if i in used)
 
+    def inputs_below(self, source: int) -> tuple[int, ...]:
+        """The inputs that a source depends on, as places among the columns."""
+        found: set[int] = set()
+        waiting = [source]
+        while waiting:
+            i = waiting.pop()
+            if i < len(self.names):
+                found.add(i)
+            else:
+                waiting += [j for a in self.nodes[i - len(self.names)].args for j in a.sources]
+        return tuple(sorted(found))
+
     def unit_counts(self) -> dict[str, int]:
         """How often each unit appears."""
         counts: dict[str, int] = {}
