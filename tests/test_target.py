@@ -145,3 +145,17 @@ def test_what_a_surface_taught_is_taught_by_it_again_when_it_is_finished():
         fresh.rows.rmse(c.expression.evaluate(fresh.rows.XT.T)[:, 0]) for c in (by_rows, by_surface)
     ]
     assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize(
+    ("selection", "n", "words"),
+    [("V_int", 200, "rows left out"), ("MDL", 200, "cross-fitting"), ("V_int", 60, "cross-fitting")],
+)
+def test_a_model_says_where_its_validation_errors_come_from(selection, n, words):
+    from ieql import IEQLRegressor
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.0, 6.0, (n, 1))
+    y = np.cos(2 * x[:, 0]) + 0.3 * rng.normal(size=n)
+    model = IEQLRegressor(selection=selection, max_trainings=1, n_jobs=1, random_state=0).fit(x, y)
+    assert model.fitted_.validation == words

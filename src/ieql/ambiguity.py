@@ -21,16 +21,13 @@ from ieql.alternatives import plausible, values_of
 from ieql.data.sample import Sample
 from ieql.doubts import CROSS_FITTING
 from ieql.model import FittedModel
-from ieql.selection import Candidate, find_criterion
+from ieql.selection import Candidate
 
 __all__ = ["ambiguity", "places_like", "with_ambiguity"]
 
 Array = NDArray[np.float64]
 N_PLACES = 1_000
 """Places between the rows at which equations are compared."""
-MANY_ROWS = 120
-"""With so many rows an equation that was selected by its error alone is a curve through them which
-nobody takes for the law: that a shorter description lies elsewhere says nothing of its error."""
 BEYOND = 1.0
 """How far beyond two rows a place on the line through them may lie, as a part of their distance."""
 
@@ -38,7 +35,8 @@ BEYOND = 1.0
 def with_ambiguity(model: FittedModel, rows: Sequence[Sample]) -> FittedModel:
     """The model with validation errors that contain what the choice of the structure adds.
 
-    Where rows were kept back, their errors contain it already.
+    Where rows were kept back, their errors contain it already; and where the error alone selects
+    among many rows, nobody takes the equation for the law, so that others say nothing of its error.
 
     Parameters
     ----------
@@ -65,8 +63,6 @@ def ambiguity(model: FittedModel, rows: Sample, output: int = 0) -> float:
     """
     (selected, own), *others = plausible(model, output)
     if not others or selected.complexity == 0.0:
-        return 0.0
-    if find_criterion(model.criterion).is_error_alone and rows.n_rows >= MANY_ROWS:
         return 0.0
     X = places_like(rows.XT.T, np.random.default_rng(0))
     value = values_of(selected, X)

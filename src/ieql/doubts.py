@@ -10,6 +10,7 @@ from ieql.selection import TOO_FAR, Candidate
 __all__ = [
     "CROSS_FITTING",
     "HELD_OUT",
+    "LEFT_OUT",
     "VALIDATIONS",
     "caution",
     "disagreement_sentence",
@@ -20,13 +21,16 @@ __all__ = [
     "validation_sentence",
 ]
 
-HELD_OUT, CROSS_FITTING = "held-out rows", "cross-fitting"
+HELD_OUT, CROSS_FITTING, LEFT_OUT = "held-out rows", "cross-fitting", "rows left out"
 VALIDATIONS = {
     HELD_OUT: "Validation error: on held-out rows that were not used to fit the constants; they "
     "take part in choosing the equation.",
     CROSS_FITTING: "Validation error: each tenth of the rows is predicted with constants fitted to "
     "the other nine tenths; as all rows took part in choosing the structure, a little is added, "
     "and what equations differ by that the rows cannot tell apart.",
+    LEFT_OUT: "Validation error: of rows that are left out of the fit, or of a smooth surface "
+    "through the rows, in turn; the larger one counts. As the least of many errors selects the "
+    "equation, it is still a little too small.",
 }
 """Where the validation error of a fit comes from, and what that means."""
 AND_COVERED = "; "
@@ -145,7 +149,7 @@ def disagreement_sentence(
     if not (0.0 < train < math.inf and 0.0 < valid < math.inf) or min(n_train, n_validation) < 1:
         return None
     above = _is_no_chance(valid / train, n_validation, n_train)
-    if validation == CROSS_FITTING:
+    if validation != HELD_OUT:
         if not above or valid < FAR_ABOVE * train:
             return None
         return (

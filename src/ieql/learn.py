@@ -19,7 +19,7 @@ from ieql.alternatives import with_rivals
 from ieql.ambiguity import with_ambiguity
 from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
-from ieql.doubts import CROSS_FITTING, HELD_OUT
+from ieql.doubts import CROSS_FITTING, HELD_OUT, LEFT_OUT
 from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
@@ -257,7 +257,6 @@ class _View:
     ) -> FittedModel:
         options, data = self.options, self.measured.data
         mean_errors = tuple(t.mean_errors for t in targets)
-        cross_fitted = finished and targets[0].is_cross_fitted
         domain = {name: (low, high) for name, (low, high) in data.domain.to_dict().items()}
         return FittedModel(
             options=options,
@@ -272,7 +271,7 @@ class _View:
             largest_complexities=tuple(state.largest),
             n_rows=n_rows,
             n_data_rows=len(self.measured.X),
-            validation=CROSS_FITTING if cross_fitted else HELD_OUT,
+            validation=_validation(targets[0]) if finished else HELD_OUT,
             outliers=outliers,
             n_trainings=state.n_trainings,
             stop_reason=state.reason,
@@ -476,6 +475,13 @@ def _with_earlier(
             )
         )
     return thinned(Front([*measured, *front]))
+
+
+def _validation(target: Target) -> str:
+    """Where the validation errors of finished equations come from."""
+    if not target.is_cross_fitted:
+        return HELD_OUT
+    return LEFT_OUT if target.task.accurate else CROSS_FITTING
 
 
 def _worth_finishing(archive: Archive, accurate: bool = False) -> list[Candidate]:

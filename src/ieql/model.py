@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from ieql.data.dataset import Domain
 from ieql.data.table import HALVES
 from ieql.doubts import (
-    CROSS_FITTING,
     HELD_OUT,
     VALIDATIONS,
     caution,
@@ -420,7 +419,7 @@ class FittedModel:
             candidate.rmse_train,
             candidate.rmse_rows,
             n_train,
-            sum(self.n_rows) if self.validation == CROSS_FITTING else n_validation,
+            n_validation if self.validation == HELD_OUT else sum(self.n_rows),
             validation=self.validation,
             floor=NEGLIGIBLE * self.mean_errors[output]["validation"],
             target=self._name(output),
