@@ -74,8 +74,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         For each output, how often each unit occurs in all equations kept on the way.
     validation_ : str
         How the validation error was measured: on rows not used to fit the constants ("held-out
-        rows"), on rows in turn, predicted with constants fitted to the others ("cross-fitting"), or,
-        where accuracy was asked for, also by a surface through the others ("rows left out").
+        rows"), on rows in turn, predicted with constants fitted to the others ("cross-fitting"), or
+        where accuracy was asked for also by a surface through the others ("rows left out").
     outliers_ : list of lists of int
         For each output, the rows of X, counted from 0, that lie far from the equation and were
         left out of the fit.
