@@ -433,3 +433,22 @@ def test_what_the_rows_cannot_tell_apart_is_kept_with_the_model(tmp_path):
     assert np.isfinite(found["rows_needed"]).all()
     loaded = IEQLRegressor.load(RunFolder.open(tmp_path).model_path())
     pd.testing.assert_frame_equal(loaded.alternatives(), found)
+
+
+def test_a_network_that_was_hardly_cut_is_finished_at_once():
+    """With 691 parameters to write in standard form, a fit of two seconds did not end."""
+    from ieql.data.dataset import Dataset
+    from ieql.learn import finish_candidate
+    from ieql.options import FitOptions
+    from ieql.target import prepare
+
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (200, 2))
+    target = prepare(FitOptions(), Dataset.of(X, X[:, 0] * X[:, 1]), None, 0)[0]
+    inner = [f"({a:.3f}*x0 + {b:.3f}*x1 + {c:.3f})" for a, b, c in rng.normal(size=(20, 3))]
+    squares = " + ".join(f"0.1*{z}**2" for z in inner)
+    outer = " + ".join(f"0.01*({squares} + {z})**2*{z}" for z in inner[:4])
+    candidate = target.task.candidate(Expression.parse(outer, target.task.names))
+    assert candidate.n_parameters > 80
+    found = finish_candidate(candidate, target)
+    assert found.n_parameters == candidate.n_parameters

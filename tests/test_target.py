@@ -149,7 +149,11 @@ def test_what_a_surface_taught_is_taught_by_it_again_when_it_is_finished():
 
 @pytest.mark.parametrize(
     ("selection", "n", "words"),
-    [("V_int", 200, "rows left out"), ("MDL", 200, "cross-fitting"), ("V_int", 60, "cross-fitting")],
+    [
+        ("V_int", 200, "rows left out"),
+        ("MDL", 200, "cross-fitting"),
+        ("V_int", 60, "cross-fitting"),
+    ],
 )
 def test_a_model_says_where_its_validation_errors_come_from(selection, n, words):
     from ieql import IEQLRegressor

@@ -538,10 +538,9 @@ def finish_candidate(
     """
     from threadpoolctl import threadpool_limits
 
-    many = target.has_many_constants(candidate.n_parameters)
-    surface = target.surface if many and candidate.is_taught else None
-    rows = target.training if many and surface is None else target.fitting
-    is_large = many or candidate.n_parameters > MANY_PARAMETERS
+    is_asked_for = target.has_many_constants(candidate.n_parameters)
+    surface = target.surface if is_asked_for and candidate.is_taught else None
+    rows = target.training if is_asked_for and surface is None else target.fitting
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         equation = finish(
             candidate.expression,
@@ -553,8 +552,8 @@ def finish_candidate(
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
             outside=target.extrapolation,
-            is_late=lambda: time.monotonic() > deadline or (is_large and not many),
-            many=many,
+            is_late=lambda: time.monotonic() > deadline,
+            many=is_asked_for or candidate.n_parameters > MANY_PARAMETERS,
             surface=None if surface is None else surface.points,
         )
     if equation is None:

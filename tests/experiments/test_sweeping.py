@@ -87,7 +87,7 @@ def test_the_network_is_measured_as_it_was_trained():
 
 def test_the_full_budget_sweeps_all_data_of_the_paper():
     names = [what.name for what in paper_sweeps.sweeps_of(BUDGETS["full"])]
-    assert len(names) == len(set(names)) == 11 + 4 + 1 + 2 + 19
+    assert len(names) == len(set(names)) == 11 + 4 + 1 + 1 + 2 + 19
     assert not any("/" in name for name in names)
     engine = next(w for w in paper_sweeps.sweeps_of(BUDGETS["full"]) if w.problem == "engine")
     assert engine.settings(BUDGETS["full"]).epochs == 16_000

@@ -27,6 +27,9 @@ LARGE = 10.0
 """A term so many times as large as the pair it belongs to is there to be cancelled."""
 CANCELLING = 30.0
 """Spreads of a sum that two of its terms must have for them to cancel."""
+MOST_NODES = 25
+"""Units of an equation in which parabolas are looked for; nobody reads a longer one, and a network
+that was hardly cut has such places by the hundred."""
 FARTHEST_VERTEX = 4.0
 """Half ranges of an argument from its middle to the vertex of a parabola, at most."""
 LITTLE = 0.02
@@ -164,6 +167,8 @@ def _parabolas(
     Or of the one input that it depends on: an argument may be bent so that the whole is a parabola.
     """
     d = len(expression.names)
+    if len(expression.nodes) > MOST_NODES:
+        return
     for place in _cancelling_units(s, values, d):
         source = s.sources[place]
         node = expression.nodes[source - d]

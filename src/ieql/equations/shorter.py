@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,8 @@ LATE_STEPS = 5
 """Steps of a fit when the time is up."""
 MOST_DIFFERENCES = 4
 """Differences of one equation, or curves in it, that are replaced."""
+MOST_TRIALS = 8
+"""Ways to write a difference plainly that are fitted before it is left as it is."""
 UNSURE = 5.0
 """How many times too large the estimate of what a constant is worth may be, at most."""
 
@@ -180,7 +183,7 @@ def without_differences(
         return length_of(error, len(free))
 
     def plainer(e: Expression) -> Expression | None:
-        for trial in plain_differences(e, probe):
+        for trial in islice(plain_differences(e, probe), MOST_TRIALS):
             plain = refit(simplify(gauge(trial), probe, prior), few, domain)
             if not plain.is_allowed(prior) or not is_safe(plain, domain):
                 continue
