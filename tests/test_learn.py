@@ -445,10 +445,10 @@ def test_a_network_that_was_hardly_cut_is_finished_at_once():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (200, 2))
     target = prepare(FitOptions(), Dataset.of(X, X[:, 0] * X[:, 1]), None, 0)[0]
-    inner = [f"({a:.3f}*x1 + {b:.3f}*x2 + {c:.3f})" for a, b, c in rng.normal(size=(20, 3))]
+    inner = [f"({a:.3f}*x1 + {b:.3f}*x2 + {c:.3f})" for a, b, c in rng.normal(size=(40, 3))]
     squares = " + ".join(f"0.1*{z}**2" for z in inner)
-    outer = " + ".join(f"0.01*({squares} + {z})**2*{z}" for z in inner[:4])
+    outer = " + ".join(f"0.01*({squares} + {z})**2*{z}" for z in inner[:9])
     candidate = target.task.candidate(Expression.parse(outer, target.task.names))
-    assert candidate.n_parameters > 80
+    assert candidate.n_parameters > 300
     found = finish_candidate(candidate, target)
     assert found.n_parameters == candidate.n_parameters

@@ -47,6 +47,8 @@ MANY_NUMBERS = 20_000_000
 """Inputs times rows: copying so many numbers to other processes takes more than it brings."""
 MANY_PARAMETERS = 80
 """An equation of so many parameters is not polished: nobody reads it, and it would take long."""
+NOT_SIMPLIFIED = 300
+"""One of so many is not even simplified: a network that was hardly cut would take hours."""
 MOST_LARGE = 16
 """Equations of so many parameters that are finished, at most."""
 MOST_RIVALS = 20
@@ -539,6 +541,8 @@ def finish_candidate(
     from threadpoolctl import threadpool_limits
 
     is_asked_for = target.has_many_constants(candidate.n_parameters)
+    is_large = candidate.n_parameters > MANY_PARAMETERS
+    many = is_asked_for or candidate.n_parameters > NOT_SIMPLIFIED
     surface = target.surface if is_asked_for and candidate.is_taught else None
     rows = target.training if is_asked_for and surface is None else target.fitting
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
@@ -552,8 +556,8 @@ def finish_candidate(
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
             outside=target.extrapolation,
-            is_late=lambda: time.monotonic() > deadline,
-            many=is_asked_for or candidate.n_parameters > MANY_PARAMETERS,
+            is_late=lambda: time.monotonic() > deadline or (is_large and not many),
+            many=many,
             surface=None if surface is None else surface.points,
         )
     if equation is None:
