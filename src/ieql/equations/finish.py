@@ -193,7 +193,9 @@ def presented(
         ties = None if many else tie_rows(all_digits, set_places(all_digits))
         band = PredictionBand.of(all_digits, train, e, domain, ties)
         if band is not None and math.isfinite(band.noise.sigma):
-            errors = constant_errors(e, part, band.noise, simple_exponents(e), ties) or errors
+            # Rounding may make two units one, and then places are others.
+            held = ties if e.skeleton == all_digits.skeleton else None
+            errors = constant_errors(e, part, band.noise, simple_exponents(e), held) or errors
         errors = tuple(common.get(place, 0.0) or error for place, error in enumerate(errors))
         return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
     return None
