@@ -106,3 +106,8 @@ def test_all_rows_fit_the_constants_beside_those_that_are_set():
     (slope,) = set(found.constants()) - {0.0, 0.5}
     best = XT[1] @ (y - 0.5 * XT[0]) / (XT[1] @ XT[1])
     assert slope == pytest.approx(best, rel=1e-9)
+
+
+def test_a_constant_that_a_fit_sent_to_the_edge_of_the_numbers_is_not_simple():
+    """Beside the hundredths 1.9e306 overflowed, and a fit ended in a traceback."""
+    assert not set_places(Expression.parse("1.9e306*x/(8.2e304*x + 1.7e306)", NAMES))

@@ -51,6 +51,12 @@ def test_no_scale_leads_out_of_a_domain():
     assert gauge(expression) == expression
 
 
+def test_a_scale_of_both_sides_of_a_quotient_cancels_however_large():
+    """A fit had sent both towards infinity: nothing in the rows held it back."""
+    expression = Expression.parse("(1.5e306*x)/(2.5e305*x + 5e305)", NAMES)
+    assert gauge(expression).text() == "6*x/(x + 2)"
+
+
 def test_a_sign_moves_only_where_the_power_has_one():
     size = Unit("size", np.abs, np.sign, powers=(1,))
     expression = Expression.parse("size(-2*x)", NAMES, {"size": size})

@@ -64,7 +64,9 @@ class _Grid:
 
     def nearest(self, value: float) -> float:
         """The multiple nearest to a number."""
-        k = round(abs(value) / self.spacing)
+        multiple = abs(value) / self.spacing
+        # It may overflow: a factor that a fit has sent towards infinity has no nearest one either.
+        k = round(multiple) if multiple <= LARGEST + 1 else 0
         unit = self.spacing * self.below
         return math.copysign(k * unit / self.below, value) if 1 <= k <= LARGEST else math.nan
 

@@ -8,7 +8,7 @@ the reader: standard form (`ieql.equations.standard_form`), and products multipl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -63,11 +63,9 @@ def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum
         return apply(unit, bare).scaled(math.exp(args[0].bias))
     if unit is COS and args[0].weights and args[0].weights[0] < 0:
         return apply(unit, args[0].scaled(-1.0))
-    if not has_free_scale(unit) or not all(
-        1e-100 < size < 1e100 or a.is_constant for size, a in zip(sizes, args, strict=True)
-    ):
-        return apply(unit, *args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
+    if not has_free_scale(unit) or not _can_be_moved(unit, sizes):
+        return apply(unit, *args)
     for a in _free_signs(unit):
         if args[a].weights and args[a].weights[0] < 0:
             sizes[a] = -sizes[a]
@@ -75,11 +73,32 @@ def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum
     result = apply(unit, *(_exact_one(a) for a in scaled))
     if unit is LOG:
         return result.plus(Sum(math.log(sizes[0])))
+    return result.scaled(_factor(unit, sizes))
+
+
+def _can_be_moved(unit: Unit, sizes: Sequence[float]) -> bool:
+    """Whether scales can be written behind a unit without overflow.
+
+    A common scale of numerator and denominator is free, so that a fit may send both anywhere.
+    """
+    if not all(1e-307 < size < math.inf for size in sizes):
+        return False
+    return unit is LOG or 1e-100 < _factor(unit, sizes) < 1e100
+
+
+def _factor(unit: Unit, sizes: Sequence[float]) -> float:
+    """What the scales of a unit's arguments are behind it; infinite if it overflows."""
     above = below = 1.0
+    exponent = 0.0
     for scale, p in zip(sizes, unit.powers, strict=True):
-        part = math.sqrt(scale) if abs(p) == 0.5 else scale ** abs(p)
+        # The powers of one scale may overflow, though the product of all does not.
+        part, twos = math.frexp(scale)
+        if twos % 2:
+            part, twos = 2.0 * part, twos - 1
+        exponent += p * twos
+        part = math.sqrt(part) if abs(p) == 0.5 else math.pow(part, abs(p))
         above, below = (above * part, below) if p > 0 else (above, below * part)
-    return result.scaled(above / below)
+    return above / below * 2.0**exponent if abs(exponent) < 1000.0 else math.inf
 
 
 @cache
