@@ -2,13 +2,11 @@
 
 A row at a place where two equations differ by δ tells them apart the better the larger δ is beside
 the noise σ. So each pair of plausible equations (`ieql.alternatives.plausible`) counts there with
-δ²/(δ² + 8σ²), weighted by how plausible both are. For small δ that is the squared Hellinger
-distance between what the two expect of a row. That it is bounded matters: a pair that is decided
-at a place is not decided better where it differs a thousand times as much, so the points do not
-gather at one edge where some equations shoot up, and the other pairs have a say. Points are chosen
-one after the other. Since the constants of a wrong equation can be fitted to pass through a point,
-a second one near it tells little: what is told by points that are close to chosen ones is
-discounted.
+ln(1 + δ²/(4σ²)), weighted by how plausible both are. The logarithm matters: a pair that is decided
+at a place is not decided better where it differs a thousand times as much, and the other pairs
+have a say. Points are chosen one after the other. Since the constants of a wrong equation can be
+fitted to pass through a point, a second one near it tells little: what is told by points that are
+close to chosen ones is discounted.
 
 If there is only one equation, the same is done with what the errors of its constants leave open.
 """
@@ -235,10 +233,8 @@ class _Question:
         return a, b, apart, self.equations[best].expression.text()
 
     def _pairs(self, own: Array, others: Array) -> Array:
-        """What a row tells of an equation and each of others, at most 1."""
-        square = self._apart(own, others) ** 2
-        told: Array = square / (square + 8.0)
-        return told
+        """What a row tells of an equation and each of others."""
+        return np.log1p((0.5 * self._apart(own, others)) ** 2)
 
     def _apart(self, a: Array, b: Array) -> Array:
         """Differences in units of the noise; none where neither has a value."""
