@@ -12,12 +12,12 @@ from experiments.budget import BUDGETS, Budget
 from experiments.compare import table_row
 from experiments.paper_values import COMPLEX, PROBLEMS
 from experiments.store import Store
-from experiments.sweeping import Sweep, reports, sweep
+from experiments.sweeping import Sweep, networks_of, reports, sweep
 from experiments.unit_frequencies import DEAR_COS
 from experiments.words import number, paper_number, ranged, table
 from tables import median
 
-__all__ = ["FINISHED", "RAW", "network_rows", "run", "section", "sweeps_of"]
+__all__ = ["FINISHED", "RAW", "network_rows", "planned", "run", "section", "sweeps_of"]
 
 RAW, FINISHED = "paper_raw", "paper_finished"
 """The two ways in which a sweep is reported, as methods of the tables."""
@@ -37,13 +37,22 @@ PARETO = "motor, 78 strengths"
 
 def run(store: Store, budget: Budget) -> None:
     """Sweep all data of the budget, run by run: each has one sweep before any has a second."""
-    for seed in range(budget.paper_runs):
-        for what in sweeps_of(budget):
-            if what.runs is None or seed < what.runs:
-                sweep(store, budget, what, seed)
-    store.csv(store.name, network_rows(store))
+    for what, seed in planned(budget):
+        sweep(store, budget, what, seed)
+        # It takes days: what there is can be looked at.
+        store.csv(store.name, network_rows(store))
     if fronts := _pareto(store):
         store.figure("engine_pareto", pareto_figure.draw(fronts))
+
+
+def planned(budget: Budget) -> list[tuple[Sweep, int]]:
+    """All sweeps of a budget with their runs, in order."""
+    return [
+        (what, seed)
+        for seed in range(budget.paper_runs)
+        for what in sweeps_of(budget)
+        if what.runs is None or seed < what.runs
+    ]
 
 
 def _pareto(store: Store) -> dict[str, dict[str, Any]]:
@@ -124,6 +133,8 @@ def section(store: Store) -> str:
         "itself, *finished* is its equation after our simplification and refit. Test RMSE, median "
         "(least–largest) over the runs.",
     ]
+    if store.finished is None:
+        pieces.append(_missing(store))
     for budget in reversed(BUDGETS):
         lines = [line for name in PROBLEMS for line in _lines(store, budget, name)]
         if lines:
@@ -139,6 +150,24 @@ HEADER = [
     "", "runs", "as trained, V_int&ex", "parameters", "finished, V_int&ex", "parameters",
     "finished, V_int-S", "*paper*",
 ]  # fmt: skip
+
+
+def _missing(store: Store) -> str:
+    """How much of a budget there is while some of it is missing."""
+    words = []
+    for name in ("full", "published"):
+        budget = BUDGETS[name]
+        plan = planned(budget)
+        there = sum(
+            len(networks_of(store, f"{name}/{what.name}/{seed}"))
+            == what.settings(budget).n_strengths
+            for what, seed in plan
+        )
+        words.append(f"{there} of the {len(plan)} sweeps of the budget {name}")
+    return (
+        f"**Not finished**: there are {' and '.join(words)}. "
+        "`python -m experiments paper_sweeps --budget full` goes on where it stopped."
+    )
 
 
 def _lines(store: Store, budget: str, name: str) -> list[list[str]]:

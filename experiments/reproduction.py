@@ -22,6 +22,8 @@ SECTIONS = (
     "method_figures",
 )
 """In the order of the paper."""
+SHOWN_IN_PARTS = ("paper_sweeps",)
+"""What takes days and says itself how many runs there are is shown while parts are missing."""
 TOP = """# The paper, reproduced
 
 Every table and figure of *Informed Equation Learning*, with its baselines, beside the paper's own
@@ -45,7 +47,7 @@ def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) ->
     pieces = [TOP, _about(Path(results)), claims.section(Path(results))]
     for name in SECTIONS:
         store = Store(results, name)
-        if store.finished:
+        if store.finished or (store.parts and name in SHOWN_IN_PARTS):
             pieces.append(import_module(f"experiments.{name}").section(store))
         else:
             pieces.append(f"## {name}\n\nNot finished yet: `python -m experiments {name}`.")

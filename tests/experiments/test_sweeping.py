@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from experiments import paper_sweeps, sweeping
 from experiments.budget import BUDGETS
+from experiments.reproduction import write_page
 from experiments.store import Store
 from experiments.sweeping import Sweep, largest_budget, network_of, networks_of, reports, sweep
 from ieql import load_problem
@@ -92,3 +93,16 @@ def test_the_full_budget_sweeps_all_data_of_the_paper():
     engine = next(w for w in paper_sweeps.sweeps_of(BUDGETS["full"]) if w.problem == "engine")
     assert engine.settings(BUDGETS["full"]).epochs == 16_000
     assert BUDGETS["published"].paper.n_strengths == 78
+
+
+def test_a_page_of_days_of_work_shows_what_there_is(tmp_path):
+    """One sweep of eighty was left out of the page until the last of them was done."""
+    full = replace(BUDGETS["full"], paper=SMALL)
+    store = Store(tmp_path, "paper_sweeps")
+    sweep(store, full, Sweep("S1"), 0)
+    write_page(tmp_path, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert (
+        "**Not finished**: there are 0 of the 102 sweeps of the budget full and 0 of the 3" in page
+    )
+    assert "| S1 | 1 |" in page
