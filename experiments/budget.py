@@ -119,7 +119,7 @@ BUDGETS = {
         eqldiv_strengths=26,
         gp_rows=2000,
         genetic_rows=None,
-        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16, exponents=(-3.5, -0.5)),
+        paper=PaperSettings(first_epochs=500, epochs=2000, n_strengths=16, exponents=(-4.5, -0.5)),
         paper_runs=5,
     ),
     "published": Budget(

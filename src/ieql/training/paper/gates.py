@@ -37,8 +37,13 @@ Array = NDArray[np.floating]
 BETA, GAMMA, ZETA = 2.0 / 3.0, -0.1, 1.1
 """Temperature and the interval to which s is stretched (equation "hyper")."""
 SHIFT = BETA * math.log(-GAMMA / ZETA)
-LIMIT = 4.6
-"""log α is kept in ± this after each step: a gate that is surely open or shut can still move."""
+LIMIT = 12.0
+"""log α is kept in ± this after each step: a gate that is surely open or shut can still move.
+
+The paper has no limit. The authors of the L0 norm have 4.6, with which a gate that is shut opens in
+5 % of the steps, and one that is open is not wholly so as often: of 6,000 weights 280 flicker in
+each step, and neither constants nor structure settle. At ± 12 it is one step of 30,000.
+"""
 
 
 def _sigmoid(x: Array) -> Array:

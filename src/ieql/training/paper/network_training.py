@@ -196,9 +196,10 @@ class NetworkTraining:
             order, picks = self._draw(n, domain.shape[1], np.random.default_rng(seed))
             model.step, losses = steps.epoch(
                 layers, blocks, edges, len(self.network.names), s.rate, s.beta1, s.beta2,
-                s.epsilon, strength or 0.0, s.delta, strength is not None, l1, self.relaxes, XT,
-                target, weight, self.bounds, domain, min(s.batch, n), order, picks, where,
-                self.cost, model.w, model.log_alpha, model.relax, model.step, seed % 2**62,
+                s.epsilon, strength or 0.0, s.delta, strength is not None, l1, self.relaxes,
+                s.gate_limit, XT, target, weight, self.bounds, domain, min(s.batch, n), order,
+                picks, where, self.cost, model.w, model.log_alpha, model.relax, model.step,
+                seed % 2**62,
             )  # fmt: skip
             model.losses = float(losses[0]), float(losses[1]), float(losses[2])
 
@@ -267,7 +268,7 @@ class NetworkTraining:
             counted = strength if y is not None else 0.0
             d_phi = G * w * slope + counted * objective.complexity(phi, self.cost)[1]
             _adam(model.log_alpha, d_phi, model.step, s)
-            np.clip(phi, -gates.LIMIT, gates.LIMIT, out=phi)
+            np.clip(phi, -s.gate_limit, s.gate_limit, out=phi)
         pull = l1 * np.sign(w) * (self.cost > 0)
         _adam(model.w, G * gate + pull, model.step, s)
         if self.relaxes:

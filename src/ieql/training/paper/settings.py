@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ieql.errors import IeqlError, nearest
+from ieql.training.paper.gates import LIMIT
 
 __all__ = ["PaperSettings"]
 
@@ -41,6 +42,8 @@ class PaperSettings:
     """Bound B of the output, in the unit of y. The paper scales tables whose values go beyond it
     (its two machines); for these it is in units of the output's spread."""
     penalty_points: int = 100
+    gate_limit: float = LIMIT
+    """log α is kept in ± this; the paper has no limit, the authors of the L0 norm have 4.6."""
     open_gates: bool = False
     """Whether all gates stay open in the first phase. The paper says "without regularization"; here
     the gates are drawn from the start and only λ is zero. Trained with open gates, a network falls
@@ -120,7 +123,7 @@ class PaperSettings:
                 raise IeqlError(
                     f"{name} must be a whole number of at least {smallest}, not {value!r}."
                 )
-        for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound"):
+        for name in ("rate", "beta1", "beta2", "epsilon", "delta", "bound", "gate_limit"):
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
                 raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")

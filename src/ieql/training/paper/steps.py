@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.compiled import entry, loose
 from ieql.equations.kernels import apply_unit
-from ieql.training.paper.gates import BETA, GAMMA, LIMIT, SHIFT, ZETA
+from ieql.training.paper.gates import BETA, GAMMA, SHIFT, ZETA
 
 Row = NDArray[np.floating]
 Matrix = NDArray[np.floating]
@@ -79,6 +79,7 @@ class Hyper(NamedTuple):
     gated: bool
     l1: float
     relaxes: bool
+    gate_limit: float
 
 
 @loose
@@ -104,7 +105,6 @@ _FARTHEST = np.float32(80.0)
 _BETA32, _GAMMA32, _WIDTH32, _SHIFT32 = (
     np.float32(BETA), np.float32(GAMMA), np.float32(ZETA - GAMMA), np.float32(SHIFT),
 )  # fmt: skip
-_LIMIT32 = np.float32(LIMIT)
 SPARSE = 0.3
 """Share of open gates below which single weights are faster than whole matrices."""
 
@@ -461,8 +461,9 @@ def _step(
             p = _ONE / (_ONE + odds[j])
             g[j] = G[where[j]] * w[0, j] * slope[j] + strength * cost[j] * p * (_ONE - p)
         _adam(phi[0], g, phi[1], phi[2], step, hyper, n)
+        limit = np.float32(hyper.gate_limit)
         for j in range(n):
-            phi[0, j] = min(_LIMIT32, max(-_LIMIT32, phi[0, j]))
+            phi[0, j] = min(limit, max(-limit, phi[0, j]))
     for j in range(n):
         g[j] = G[where[j]] * gate[j]
     if labelled and hyper.l1 > 0.0:
@@ -476,7 +477,7 @@ def _step(
         _adam(relax[0], d_alpha, relax[1], relax[2], step, hyper, n_args)
 
 
-_HYPER = (*[types.float64] * 6, types.boolean, types.float64, types.boolean)
+_HYPER = (*[types.float64] * 6, types.boolean, types.float64, types.boolean, types.float64)
 
 
 @entry(
@@ -486,9 +487,9 @@ _HYPER = (*[types.float64] * 6, types.boolean, types.float64, types.boolean)
 def epoch(
     layers: Indices, blocks: Indices, edges: Matrix, n_inputs: int, rate: float, beta1: float,
     beta2: float, epsilon: float, strength: float, delta: float, gated: bool, l1: float,
-    relaxes: bool, XT: Matrix, target: Matrix, weight: Matrix, bounds: Matrix, domain: Matrix,
-    batch: int, order: Indices, picks: Indices, where: Indices, cost: Row, w: Matrix, phi: Matrix,
-    relax: Matrix, step: int, seed: int,
+    relaxes: bool, gate_limit: float, XT: Matrix, target: Matrix, weight: Matrix, bounds: Matrix,
+    domain: Matrix, batch: int, order: Indices, picks: Indices, where: Indices, cost: Row,
+    w: Matrix, phi: Matrix, relax: Matrix, step: int, seed: int,
 ) -> tuple[int, Row]:  # fmt: skip
     """All rows in the given order, in batches, then a penalty epoch at picked points of the domain.
 
@@ -500,7 +501,7 @@ def epoch(
     batches.
     """
     layout = Layout(layers, blocks, edges, n_inputs)
-    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, gated, l1, relaxes)
+    hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, gated, l1, relaxes, gate_limit)
     n = len(order)
     size = layers[-1, 3] + (layers[-1, 1] - layers[-1, 0]) * layers[-1, 2]
     buffer, places = np.zeros((2, size), np.float32), _places(layers, where)
