@@ -3,8 +3,9 @@
 Each pair is a law and a simpler one from which its first table does not tell it, although they
 differ elsewhere in the domain. The domain shows enough of the law for five rows to tell it from
 other curves, too: three quarters of a wave, as a bell curve imitates half of one within the noise
-(at most 0.3 nats between them, wherever the five rows are). After a fit to that table five rows are added, of the law with the
-same noise: at the points that `suggest` names or, for comparison, at random ones of the domain.
+(at most 0.3 nats between them, wherever the five rows are). After a fit to that table five rows are
+added, of the law with the same noise: at the points that `suggest` names or, for comparison, at
+random ones of the domain.
 
     python benchmarks/suggestions.py --time 10 --jobs 2 --out suggestions.json
 
