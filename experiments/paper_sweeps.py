@@ -133,8 +133,8 @@ def section(store: Store) -> str:
         "itself, *finished* is its equation after our simplification and refit. Test RMSE, median "
         "(least–largest) over the runs.",
     ]
-    if store.finished is None:
-        pieces.append(_missing(store))
+    if missing := _missing(store):
+        pieces.append(missing)
     for budget in reversed(BUDGETS):
         lines = [line for name in PROBLEMS for line in _lines(store, budget, name)]
         if lines:
@@ -153,8 +153,8 @@ HEADER = [
 
 
 def _missing(store: Store) -> str:
-    """How much of a budget there is while some of it is missing."""
-    words = []
+    """How many sweeps of the larger budgets there are; nothing if none is missing."""
+    words, is_complete = [], True
     for name in ("full", "published"):
         budget = BUDGETS[name]
         plan = planned(budget)
@@ -164,6 +164,9 @@ def _missing(store: Store) -> str:
             for what, seed in plan
         )
         words.append(f"{there} of the {len(plan)} sweeps of the budget {name}")
+        is_complete &= there == len(plan)
+    if is_complete:
+        return ""
     return (
         f"**Not finished**: there are {' and '.join(words)}. "
         "`python -m experiments paper_sweeps --budget full` goes on where it stopped."

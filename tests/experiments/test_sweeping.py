@@ -96,7 +96,7 @@ def test_the_full_budget_sweeps_all_data_of_the_paper():
 
 
 def test_a_page_of_days_of_work_shows_what_there_is(tmp_path):
-    """One sweep of eighty was left out of the page until the last of them was done."""
+    """No sweep was on the page until the last of a hundred was done."""
     full = replace(BUDGETS["full"], paper=SMALL)
     store = Store(tmp_path, "paper_sweeps")
     sweep(store, full, Sweep("S1"), 0)

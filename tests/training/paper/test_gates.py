@@ -57,6 +57,7 @@ def test_the_start_of_the_paper_notes():
 def test_a_weight_is_pruned_from_a_known_location_on():
     at = math.log(1 / 12 / (1 - 1 / 12))  # sigmoid(at) (ζ - γ) + γ = 0
     assert at == pytest.approx(-2.398, abs=1e-3)
+    assert pytest.approx(-at) == gates.SHUT
     np.testing.assert_array_equal(gates.deterministic(np.array([at - 1e-6, -4.0])), 0.0)
     assert gates.deterministic(np.array([at + 1e-3]))[0] > 0.0
 

@@ -127,6 +127,10 @@ def test_from_the_regressor_by_name_mapping_or_settings(tmp_path):
         ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0"),
         ({"batch": "many"}, "batch must be a whole number of at least 1, not 'many'"),
         ({"rate": None}, "rate must be a number and not negative, not None"),
+        (
+            {"gate_limit": 1.0},
+            "gate_limit must be at least 2.4, not 1.0: with less no gate can shut",
+        ),
         ({"exponents": 3}, "exponents must be two numbers, not 3"),
         (5, "trainer must be a name or settings, not 5"),
     ],

@@ -20,6 +20,7 @@ __all__ = [
     "BETA",
     "GAMMA",
     "LIMIT",
+    "SHUT",
     "ZETA",
     "concrete_density",
     "concrete_deterministic",
@@ -37,6 +38,8 @@ Array = NDArray[np.floating]
 BETA, GAMMA, ZETA = 2.0 / 3.0, -0.1, 1.1
 """Temperature and the interval to which s is stretched (equation "hyper")."""
 SHIFT = BETA * math.log(-GAMMA / ZETA)
+SHUT = math.log(-ZETA / GAMMA)
+"""A gate is zero after training from log α = - this on (`deterministic`)."""
 LIMIT = 12.0
 """log α is kept in ± this after each step: a gate that is surely open or shut can still move.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ieql.errors import IeqlError, nearest
-from ieql.training.paper.gates import LIMIT
+from ieql.training.paper.gates import LIMIT, SHUT
 
 __all__ = ["PaperSettings"]
 
@@ -127,6 +127,11 @@ class PaperSettings:
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
                 raise IeqlError(f"{name} must be a number and not negative, not {value!r}.")
+        if self.gate_limit < SHUT:
+            raise IeqlError(
+                f"gate_limit must be at least {SHUT:.3g}, not {self.gate_limit!r}: with less no "
+                "gate can shut, and no weight is removed."
+            )
         for name in ("open_gates", "restarts", "joint"):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
