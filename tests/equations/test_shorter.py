@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ieql.equations.expression import Expression
 from ieql.equations.refit import refit
-from ieql.equations.shorter import trim
+from ieql.equations.shorter import trim, without_rounding
 from ieql.prior import Prior
 from samples import NAMES, domain, sample
 
@@ -37,3 +38,20 @@ def test_trim_does_not_make_an_equation_unsafe():
     found = trim(expression, train, domain(low=0.0), PLAIN)
     assert found == expression
     assert trim(expression, train, domain(low=0.5), PLAIN) != expression
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("(x*y + 4.4e-18)/(cos(x) + 1.5)", "x*y/(cos(x) + 1.5)"),
+        ("3*x + 1e-16*y + 2", "3*x + 2"),
+        ("x + 1e-9", "x + 1e-9"),
+        # Small beside the largest x, and all there is at the least.
+        ("log(x + 1e-15)", "log(x + 1e-15)"),
+    ],
+)
+def test_a_term_that_is_rounding_is_left_out(text, plain):
+    """Seen in an equation of rows without noise."""
+    X = np.column_stack([np.linspace(0.0, 2.0, 9), np.linspace(1.0, 3.0, 9)])
+    found = without_rounding(Expression.parse(text, NAMES), X)
+    assert found == Expression.parse(plain, NAMES)

@@ -42,6 +42,7 @@ from ieql.equations.shorter import (
     trim,
     unbent,
     without_differences,
+    without_rounding,
 )
 from ieql.equations.simple_constants import set_places, simple_exponents, with_simple_constants
 from ieql.equations.simplify import gauge, simplify
@@ -268,7 +269,7 @@ def _with_plain_constants(
     e = with_common_offsets(simplified(tied(e, rows)), rows, simplified)
     e = simplified(with_simple_constants(e, rows, everything))
     # Beside simple numbers the others were fitted anew, each offset by itself.
-    return with_common_offsets(e, rows, simplified)
+    return without_rounding(with_common_offsets(e, rows, simplified), probe)
 
 
 def _settled(expression: Expression, sample: Sample, domain: Array) -> Expression:

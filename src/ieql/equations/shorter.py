@@ -17,7 +17,7 @@ from ieql.data.sample import Sample
 from ieql.equations.bends import unseen_bends
 from ieql.equations.description import description_of_rows
 from ieql.equations.differences import plain_differences
-from ieql.equations.expression import Expression
+from ieql.equations.expression import Expression, Sum
 from ieql.equations.limits import limits
 from ieql.equations.precision import EXACT
 from ieql.equations.program import Program, free_constants
@@ -33,6 +33,7 @@ __all__ = [
     "trim",
     "unbent",
     "without_differences",
+    "without_rounding",
 ]
 
 Array = NDArray[np.float64]
@@ -57,6 +58,10 @@ MOST_TRIALS = 8
 """Ways to write a difference plainly that are fitted before it is left as it is."""
 UNSURE = 5.0
 """How many times too large the estimate of what a constant is worth may be, at most."""
+ROUNDING = 1e-14
+"""Part of a sum that is no more than rounding, ..."""
+SAME = 1e-12
+"""... and by how much of its size the equation may change without it."""
 
 
 def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
@@ -94,6 +99,30 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
                 break
         else:
             return expression
+
+
+def without_rounding(expression: Expression, X: Array) -> Expression:
+    """Leave out terms that are no more than rounding: x*y + 4.4e-18 is x*y.
+
+    Rows without noise ask for every digit, and a form that was multiplied out has such terms.
+    Where they matter all the same, as 1e-15 in log(x + 1e-15) at x = 0, they stay.
+    """
+    with np.errstate(all="ignore"):
+        values = expression.source_values(X)
+        sizes = [float(np.max(np.abs(v), initial=0.0)) for v in values]
+
+        def plain(s: Sum) -> Sum:
+            terms = [abs(w) * sizes[i] for i, w in zip(s.sources, s.weights, strict=True)]
+            least = ROUNDING * max(abs(s.bias), *terms, 0.0)
+            weights = [w if t > least else 0.0 for w, t in zip(s.weights, terms, strict=True)]
+            return Sum(s.bias if abs(s.bias) > least else 0.0, s.sources, tuple(weights))
+
+        trial = expression.map_sums(plain)
+        if trial == expression:
+            return expression
+        before, after = expression.evaluate(X), trial.evaluate(X)
+        size = float(np.max(np.abs(before), initial=0.0))
+        return trial.canonical() if np.all(np.abs(after - before) <= SAME * size) else expression
 
 
 def multiplied_out(
