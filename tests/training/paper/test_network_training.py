@@ -95,15 +95,19 @@ def test_one_compiled_step_is_one_step_of_adam_along_the_gradient():
     np.testing.assert_allclose(model.w[0][moved], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("shut", [-11.9, -12.0])
 @pytest.mark.parametrize("share", [0.05, 0.25, 0.9])
-def test_closed_gates_take_no_part_in_a_step(share):
-    """Few open gates are gone through one by one, many as matrices: the gradient is the same."""
+def test_closed_gates_take_no_part_in_a_step(share, shut):
+    """Few open gates are gone through one by one, many as matrices: the gradient is the same.
+
+    So it is if the closed ones have shut for good, and are not even drawn.
+    """
     settings = replace(SMALL, layers=3, copies=3, batch=10_000, penalty_points=0)
     t = trainer("sqrt(x + 2) + x*y", settings=settings, low=-1.0, high=1.0)
     model, rng = t.start(3), np.random.default_rng(0)
     model.w[0] = 0.3 * rng.normal(size=model.w.shape[1])  # arguments of logarithms below zero, too
     is_open = (rng.random(model.w.shape[1]) < share) | (t.cost == 0)
-    model.log_alpha[0] = np.where(is_open, 100.0, -100.0)  # gates of one or zero in any draw
+    model.log_alpha[0] = np.where(is_open, 100.0, shut)  # gates of one or zero in this draw
     W, alpha = np.zeros(t.network.allowed.shape), objective.softplus(model.relax[0])
     W[t.where] = model.w[0] * is_open
     XT, y, _ = t.task.dense
@@ -123,6 +127,24 @@ def test_closed_gates_take_no_part_in_a_step(share):
         rtol=2e-3,
         atol=1e-4 * np.max(np.abs(g.alpha)),
     )
+
+
+@pytest.mark.parametrize("epoch", ["_compiled_epoch", "_numpy_epoch"])
+def test_a_gate_that_has_shut_for_good_stays_shut(epoch):
+    """Most of a training is spent with nearly all gates at the limit: they cost nothing then."""
+    t = trainer("x*y + 0.5*x", noise=0.02)
+    model, gated = t.start(0), np.flatnonzero(t.cost > 0)
+    gone, left = gated[::2], gated[1::2]
+    model.log_alpha[0, gone] = -t.settings.gate_limit
+    before = model.copy()
+    run = t._compiled_epoch() if epoch == "_compiled_epoch" else t._numpy_epoch
+    for k in range(3):
+        run(model, 0.0, k)
+    np.testing.assert_array_equal(model.log_alpha[0, gone], before.log_alpha[0, gone])
+    np.testing.assert_array_equal(model.w[0, gone], before.w[0, gone])
+    assert np.mean(model.log_alpha[0, left] != before.log_alpha[0, left]) > 0.5
+    biases = t.cost == 0
+    assert np.mean(model.w[0, biases] != before.w[0, biases]) > 0.5
 
 
 def other_network():

@@ -194,16 +194,30 @@ class NetworkTraining:
 
         def run(model: Model, strength: float | None, seed: int, l1: float = 0.0) -> None:
             order, picks = self._draw(n, domain.shape[1], np.random.default_rng(seed))
+            left = np.flatnonzero(~self._is_gone(model, strength))
+            w, log_alpha = (np.take(a, left, axis=1) for a in (model.w, model.log_alpha))
             model.step, losses = steps.epoch(
                 layers, blocks, edges, len(self.network.names), s.rate, s.beta1, s.beta2,
                 s.epsilon, strength or 0.0, s.delta, strength is not None, l1, self.relaxes,
                 s.gate_limit, XT, target, weight, self.bounds, domain, min(s.batch, n), order,
-                picks, where, self.cost, model.w, model.log_alpha, model.relax, model.step,
+                picks, where[left], self.cost[left], w, log_alpha, model.relax, model.step,
                 seed % 2**62,
             )  # fmt: skip
+            model.w[:, left], model.log_alpha[:, left] = w, log_alpha
             model.losses = float(losses[0]), float(losses[1]), float(losses[2])
 
         return run
+
+    def _is_gone(self, model: Model, strength: float | None) -> NDArray[np.bool_]:
+        """Which weights are no longer trained, because their gates have shut for good.
+
+        At the lower limit of log α a gate would open in one of 30,000 steps, by which no gate ever
+        came back: such weights are left out, which makes most of a training several times as fast.
+        """
+        if strength is None:
+            return np.zeros(len(self.cost), bool)
+        is_shut: NDArray[np.bool_] = model.log_alpha[0] <= -self.settings.gate_limit
+        return is_shut & (self.cost > 0)
 
     def _draw(
         self, n: int, n_points: int, rng: np.random.Generator
@@ -244,9 +258,9 @@ class NetworkTraining:
         gate, slope = np.ones_like(w), np.zeros_like(w)
         if strength is not None:
             u = rng.uniform(1e-6, 1.0 - 1e-6, len(w)).astype(np.float32)
-            gated = self.cost > 0
-            gate = np.where(gated, gates.sample(u, phi), 1.0)
-            slope = np.where(gated, gates.sample_slope(u, phi), 0.0)
+            gated, gone = self.cost > 0, self._is_gone(model, strength)
+            gate = np.where(gated, np.where(gone, 0.0, gates.sample(u, phi)), 1.0)
+            slope = np.where(gated & ~gone, gates.sample_slope(u, phi), 0.0)
         W = np.zeros((self.network.n_args, self.network.n_sources), np.float32)
         W[self.where] = w * gate
         result = objective.gradient(

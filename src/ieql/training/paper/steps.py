@@ -67,6 +67,21 @@ class Open(NamedTuple):
     is_needed: NDArray[np.bool_]
 
 
+class Work(NamedTuple):
+    """Where a step writes, made once for all of an epoch: each has a column per row of the batch.
+
+    Values of the sources, arguments, sensitivities of the loss to arguments and to sources, slopes
+    of the units by their arguments, and two relaxed arguments.
+    """
+
+    Y: Matrix
+    Z: Matrix
+    D: Matrix
+    S: Matrix
+    slope: Matrix
+    relaxed: Matrix
+
+
 class Hyper(NamedTuple):
     """Numbers of a step."""
 
@@ -106,7 +121,7 @@ _BETA32, _GAMMA32, _WIDTH32, _SHIFT32 = (
     np.float32(BETA), np.float32(GAMMA), np.float32(ZETA - GAMMA), np.float32(SHIFT),
 )  # fmt: skip
 SPARSE = 0.3
-"""Share of open gates below which single weights are faster than whole matrices."""
+"""Share of open weights among all places below which single ones are faster than whole matrices."""
 
 
 @loose
@@ -161,7 +176,7 @@ def _gate(u: Row, phi: Row, gate: Row, slope: Row, n: int) -> None:
 @loose
 def _value(
     op: int, call: int, edges: Row, alpha: Row, z: Matrix, y: Row, da: Row, db: Row, a: int, b: int,
-    work: Matrix, m: int,
+    relaxed: Matrix, m: int,
 ) -> None:  # fmt: skip
     """One unit with the relaxation of the paper: zero, with zero slopes, outside its domain."""
     if edges[0] == -np.inf and edges[1] == np.inf and edges[2] == -np.inf and edges[3] == np.inf:
@@ -171,11 +186,11 @@ def _value(
     for k in range(last + 1):
         row = a if k == 0 else b
         for i in range(m):
-            work[k, i] = z[row, i]
+            relaxed[k, i] = z[row, i]
         if edges[2 * k] > -np.inf:
             for i in range(m):
-                work[k, i] += alpha[row]
-    apply_unit(op, call, work[0], work[last], y, da, db, m)
+                relaxed[k, i] += alpha[row]
+    apply_unit(op, call, relaxed[0], relaxed[last], y, da, db, m)
     for k in range(last + 1):
         at, low, high = z[a if k == 0 else b], edges[2 * k], edges[2 * k + 1]
         # Without branches, so that several points are done at once.
@@ -207,7 +222,8 @@ def _opened(layout: Layout, where: Indices, places: Indices, gate: Row) -> Open:
     n_open = 0
     for j in range(n):
         n_open += gate[j] != _ZERO
-    is_sparse = n_open < SPARSE * n
+    first, last, count, place = layout.layers[-1]
+    is_sparse = n_open < SPARSE * (place + (last - first) * count)
     start = np.zeros(n_args + 1, np.int64)
     source, place = np.empty(n_open, np.int64), np.empty(n_open, np.int64)
     is_used, is_needed = np.ones(n_sources, np.bool_), np.ones(n_args, np.bool_)
@@ -271,20 +287,35 @@ def _sums_backwards(
 
 
 @loose
+def _room(layout: Layout, m: int) -> Work:
+    n_args, n_sources = layout.layers[-1, 1], layout.layers[-1, 2]
+    return Work(
+        np.zeros((n_sources, m), np.float32),
+        np.zeros((n_args, m), np.float32),
+        np.zeros((n_args, m), np.float32),
+        np.zeros((n_sources, m), np.float32),
+        np.zeros((n_args, m), np.float32),
+        np.zeros((2, m), np.float32),
+    )
+
+
+@loose
 def _gradient(
     layout: Layout, opened: Open, W: Row, alpha: Row, X: Matrix, target: Matrix, share: Matrix,
-    bounds: Matrix, hyper: Hyper, labelled: bool, G: Row, d_alpha: Row, losses: Row,
+    bounds: Matrix, hyper: Hyper, labelled: bool, work: Work, G: Row, d_alpha: Row, losses: Row,
 ) -> None:  # fmt: skip
     """Losses and gradient of one batch, as `ieql.training.paper.objective.gradient`."""
     n_layers = len(layout.layers)
     m = X.shape[1]
-    n_args, n_sources = layout.layers[-1, 1], layout.layers[-1, 2]
-    Y = np.zeros((n_sources, m), np.float32)
-    Z = np.zeros((n_args, m), np.float32)
-    D = np.zeros((n_args, m), np.float32)
-    S = np.zeros((n_sources, m), np.float32)
-    slope = np.zeros((n_args, m), np.float32)
-    work = np.empty((2, m), np.float32)
+    Y, Z, D, S, slope, relaxed = work
+    # What the step before has left is cleared where this one looks.
+    for k in range(len(S)):
+        if opened.is_used[k]:
+            S[k] = 0.0
+    for k in range(len(Z)):
+        if opened.is_needed[k]:
+            Z[k] = 0.0
+            D[k] = 0.0
     Y[0] = 1.0
     Y[1 : 1 + layout.n_inputs] = X
     at = 0
@@ -304,12 +335,13 @@ def _gradient(
                 a = one + q
                 b = two + q if arity == 2 else a
                 _value(
-                    op, call, edges, alpha, Z, Y[source + q], slope[a], slope[b], a, b, work, m
+                    op, call, edges, alpha, Z, Y[source + q], slope[a], slope[b], a, b,
+                    relaxed, m,
                 )  # fmt: skip
             at += 1
     first, last, count, place = layout.layers[n_layers - 1]
     losses[:] = 0.0
-    overflows = _without_overflows(Y, Z, slope)
+    overflows = _without_overflows(opened.is_used, Y, Z, slope)
     if overflows == m:
         losses[0] = np.nan
     for k in range(first, last):
@@ -375,7 +407,7 @@ def _pull(z: Row, edge: float, d: Row, pull: np.float32, counts: Row, m: int) ->
 
 
 @loose
-def _without_overflows(Y: Matrix, Z: Matrix, slope: Matrix) -> int:
+def _without_overflows(is_used: NDArray[np.bool_], Y: Matrix, Z: Matrix, slope: Matrix) -> int:
     """Take the points out of a step at which the square of a value overflows; the number of them.
 
     Far outside the data an exponential of a square reaches infinity now and then, and one such
@@ -385,8 +417,9 @@ def _without_overflows(Y: Matrix, Z: Matrix, slope: Matrix) -> int:
     m = Y.shape[1]
     total = np.zeros(m, np.float32)  # stays zero where all squares are finite
     for k in range(len(Y)):
-        for i in range(m):
-            total[i] += _ZERO * (Y[k, i] * Y[k, i])
+        if is_used[k]:
+            for i in range(m):
+                total[i] += _ZERO * (Y[k, i] * Y[k, i])
     n_points = 0
     for i in range(m):
         if total[i] != _ZERO:
@@ -423,7 +456,7 @@ def _adam(p: Row, g: Row, m: Row, v: Row, step: int, hyper: Hyper, n: int) -> No
 def _step(
     layout: Layout, hyper: Hyper, X: Matrix, target: Matrix, share: Matrix, bounds: Matrix,
     labelled: bool, where: Indices, places: Indices, cost: Row, w: Matrix, phi: Matrix,
-    relax: Matrix, buffer: Matrix, step: int, seed: int, losses: Row,
+    relax: Matrix, buffer: Matrix, work: Work, step: int, seed: int, losses: Row,
 ) -> None:  # fmt: skip
     """One step of Adam on a batch; rows of w, phi, relax: value and the two moments."""
     n, n_args = w.shape[1], relax.shape[1]
@@ -440,13 +473,15 @@ def _step(
                 slope[j] = 0.0
     for j in range(n):
         W[where[j]] = w[0, j] * gate[j]
+    opened = _opened(layout, where, places, gate)
     alpha, d_alpha = np.empty(n_args, np.float32), np.zeros(n_args, np.float32)
     for k in range(n_args):
-        alpha[k] = np.log1p(np.exp(relax[0, k]))
-    opened = _opened(layout, where, places, gate)
+        if opened.is_needed[k]:
+            alpha[k] = np.log1p(np.exp(relax[0, k]))
     G[:] = 0.0
     _gradient(
-        layout, opened, W, alpha, X, target, share, bounds, hyper, labelled, G, d_alpha, losses
+        layout, opened, W, alpha, X, target, share, bounds, hyper, labelled, work, G, d_alpha,
+        losses,
     )  # fmt: skip
     if not _is_finite(G) or not _is_finite(d_alpha):
         return  # slopes may overflow although all values are finite
@@ -473,7 +508,8 @@ def _step(
     _adam(w[0], g, w[1], w[2], step, hyper, n)
     if hyper.relaxes:
         for k in range(n_args):
-            d_alpha[k] /= 1.0 + np.exp(-relax[0, k])
+            if d_alpha[k] != _ZERO:
+                d_alpha[k] /= 1.0 + np.exp(-relax[0, k])
         _adam(relax[0], d_alpha, relax[1], relax[2], step, hyper, n_args)
 
 
@@ -495,10 +531,10 @@ def epoch(
 
     Changes w, phi and, if `relaxes`, relax. `bounds` has for each output the bound B and what is
     added to the network's output before it is compared with it. `l1` is the strength of an L1
-    penalty on the weights that are no biases. Targets and weights have a row per output, each of
-    which is averaged by its own weights: a row that is set aside for one output counts for the
-    others. Returns the number of steps so far and the losses (data, domain, bound), means over the
-    batches.
+    penalty on the weights that are no biases, `gate_limit` how far log α may be from zero. Targets
+    and weights have a row per output, each of which is averaged by its own weights: a row that is
+    set aside for one output counts for the others. Returns the number of steps so far and the
+    losses (data, domain, bound), means over the batches.
     """
     layout = Layout(layers, blocks, edges, n_inputs)
     hyper = Hyper(rate, beta1, beta2, epsilon, strength, delta, gated, l1, relaxes, gate_limit)
@@ -507,9 +543,12 @@ def epoch(
     buffer, places = np.zeros((2, size), np.float32), _places(layers, where)
     losses, total = np.zeros(3, np.float32), np.zeros(3, np.float32)
     n_batches = max(1, n // batch)
+    work = _room(layout, n // n_batches)
     for k in range(n_batches):
         first, last = k * n // n_batches, (k + 1) * n // n_batches
         m = last - first
+        if m != work.Y.shape[1]:
+            work = _room(layout, m)
         X, y = np.empty((len(XT), m), np.float32), np.empty((len(target), m), np.float32)
         share = np.empty((len(target), m), np.float32)
         for i in range(m):
@@ -526,7 +565,7 @@ def epoch(
         step += 1
         _step(
             layout, hyper, X, y, share, bounds, True, where, places, cost, w, phi, relax,
-            buffer, step, seed, losses,
+            buffer, work, step, seed, losses,
         )  # fmt: skip
         total += losses
     if len(picks):
@@ -539,7 +578,7 @@ def epoch(
         share = np.empty((0, 0), np.float32)
         _step(
             layout, hyper, X, none, share, bounds, False, where, places, cost, w, phi, relax,
-            buffer, step, seed, losses,
+            buffer, _room(layout, len(picks)), step, seed, losses,
         )  # fmt: skip
         total[2] = losses[2] * n_batches
     return step, total / np.float32(n_batches)
