@@ -5,8 +5,8 @@ retraining of the pruned network is not necessary", section "Sparsity Inducing M
 own finishing leaves its equation: simplified, refitted in double precision, safe in the domain.
 
 Each network is stored as soon as it is trained, and is a pure function of problem, run, settings
-and its number, so that a sweep of hours goes on where it was interrupted; only the first phase,
-which all networks of a sweep share, is trained again.
+and its number, so that a sweep of hours goes on where it was interrupted; only a first phase that
+all networks of a sweep share (`PaperSettings.shared_start`) is trained again.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ __all__ = ["Sweep", "largest_budget", "network_of", "networks_of", "reports", "s
 
 Array = NDArray[np.float64]
 FOREVER = float("inf")
+RUN = 1000
+"""Between the seeds of two runs: more than a sweep has networks."""
 DIFFERENT = 1e-3
 """Part of the output's spread from which on network and equation count as different."""
 
@@ -110,8 +112,8 @@ def sweep(store: Store, budget: Budget, what: Sweep, seed: int) -> None:
             f"{store.path.name} has networks of {key!r} with other settings; choose another folder "
             "by --results, or delete them there."
         )
-    start = _first_phase(target, settings, seed)
-    jobs = ((i, _second_phase, (target, problem, settings, start, i, seed)) for i in left)
+    start = _first_phase(target, settings, seed) if settings.shared_start else None
+    jobs = ((i, _trained, (target, problem, settings, start, i, seed)) for i in left)
     for place, network in in_parallel(jobs, budget.n_jobs):
         store.part(names[place], budget, lambda network=network: network)
 
@@ -142,20 +144,21 @@ def _first_phase(target: Target, settings: PaperSettings, seed: int) -> Model:
     return model
 
 
-def _second_phase(
+def _trained(
     target: Target,
     problem: Problem,
     settings: PaperSettings,
-    start: Model,
+    start: Model | None,
     number: int,
     seed: int,
 ) -> dict[str, Any]:
     """Train the network of one strength and measure it, as trained and finished."""
     began = time.monotonic()
-    training, model = NetworkTraining(target.task, settings), start.copy()
-    strength = settings.strengths[number]
+    training, strength = NetworkTraining(target.task, settings), settings.strengths[number]
+    own_seed = seed * RUN + 1 + number
+    model = _first_phase(target, settings, own_seed) if start is None else start.copy()
     with one_thread(), np.errstate(all="ignore"):
-        training.train(model, settings.epochs, strength, seed + 1 + number, FOREVER)
+        training.train(model, settings.epochs, strength, own_seed, FOREVER)
         found: dict[str, Any] = {"strength": strength, "seconds": time.monotonic() - began}
         if not model.is_finite:
             return {**found, "raw": None, "finished": None}

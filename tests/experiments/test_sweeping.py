@@ -29,7 +29,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path, monkeypatch):
     sweep(whole, TINY, Sweep("S1"), 0)
 
     trained = []
-    train = sweeping._second_phase
+    train = sweeping._trained
 
     def counted(*arguments):
         if len(trained) == 1:
@@ -38,7 +38,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path, monkeypatch):
         trained.append(arguments[4])
         return train(*arguments)
 
-    monkeypatch.setattr(sweeping, "_second_phase", counted)
+    monkeypatch.setattr(sweeping, "_trained", counted)
     with pytest.raises(KeyboardInterrupt):
         sweep(Store(tmp_path, "sweeps"), TINY, Sweep("S1"), 0)
     store = Store(tmp_path, "sweeps")

@@ -11,6 +11,7 @@ import pytest
 
 from ieql import IEQLRegressor
 from ieql.errors import IeqlError
+from ieql.training.paper.network_training import NetworkTraining
 from ieql.training.paper.settings import PaperSettings
 from ieql.training.paper.sweep import PaperTrainer, spread_order
 from ieql.training.trainers import Budget, train
@@ -54,6 +55,28 @@ def test_stronger_regularisation_gives_simpler_equations():
         return run(settings=settings).largest[0]
 
     assert size(1.0) == 0.0 < size(-5.0)
+
+
+@pytest.mark.parametrize(("is_shared", "n_starts"), [(True, 1), (False, 4)])
+def test_every_model_has_a_start_of_its_own_or_all_share_one(is_shared, n_starts, monkeypatch):
+    """On S4 all sixteen networks of a shared start were the law, on S5 none: the start decided."""
+    seeds, begin = set(), NetworkTraining.start
+    trained = NetworkTraining.train
+
+    def started(self, seed):
+        model = begin(self, seed)
+        model.seed = seed
+        return model
+
+    def train_on(self, model, epochs, strength, seed, *rest):
+        if strength == 0.0 and epochs == SMALL.first_epochs:
+            seeds.add(model.seed)
+        return trained(self, model, epochs, strength, seed, *rest)
+
+    monkeypatch.setattr(NetworkTraining, "start", started)
+    monkeypatch.setattr(NetworkTraining, "train", train_on)
+    assert run(settings=replace(SMALL, shared_start=is_shared)).n_trainings == 4
+    assert len(seeds) == n_starts
 
 
 def test_the_number_of_processes_does_not_matter():
@@ -246,12 +269,12 @@ def test_joint_training_shares_a_costly_unit():
     u = np.exp(-0.73 * X[:, 0] ** 2)
     Y = np.column_stack([2 * u, 3 * u + X[:, 1]]) + 0.02 * rng.normal(size=(300, 2))
     settings = {
-        "layers": 2, "copies": 2, "first_epochs": 400, "epochs": 1500, "n_strengths": 6,
+        "layers": 2, "copies": 2, "first_epochs": 400, "epochs": 1500, "n_strengths": 12,
         "exponents": (-3.5, -1.5), "rate": 0.01, "batch": 50,
     }  # fmt: skip
     prior = {"units": ["exp", "square"], "costs": {"input": 1, "exp": 5, "square": 2}}
     model = IEQLRegressor(
-        prior=prior, trainer=settings, max_trainings=6, n_jobs=1, random_state=1
+        prior=prior, trainer=settings, max_trainings=12, n_jobs=1, random_state=1
     ).fit(X, Y)
     whole = model.whole()
     assert [unit.outputs for unit in whole.shared] == [(0, 1)]

@@ -48,6 +48,10 @@ class PaperSettings:
     """Whether all gates stay open in the first phase. The paper says "without regularization"; here
     the gates are drawn from the start and only λ is zero. Trained with open gates, a network falls
     apart at the first step of the second phase, which halves every weight."""
+    shared_start: bool = False
+    """Whether all networks of a sweep go on from one first phase, which saves time, but leaves them
+    with the same merits and the same mistakes; else each has a random start and a first phase of
+    its own."""
     restarts: bool = False
     """Whether the time that a limit leaves goes into further sweeps, from other random starts and
     with strengths between those of the first; else one sweep is all."""
@@ -72,6 +76,7 @@ class PaperSettings:
             n_strengths=12,
             exponents=(-3.5, -0.5),
             rate=4e-3,
+            shared_start=True,
             restarts=True,
         )
 
@@ -132,7 +137,7 @@ class PaperSettings:
                 f"gate_limit must be at least {SHUT:.3g}, not {self.gate_limit!r}: with less no "
                 "gate can shut, and no weight is removed."
             )
-        for name in ("open_gates", "restarts", "joint"):
+        for name in ("open_gates", "shared_start", "restarts", "joint"):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise IeqlError(f"{name} must be True or False, not {value!r}.")

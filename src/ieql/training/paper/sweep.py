@@ -1,9 +1,9 @@
 """The paper's trainer: a sweep of models, one per regularisation strength λ, in parallel.
 
 A model is one network of all outputs (section "Architecture") or, if the settings say so, each
-output has its own. All models share the first phase, which does not know λ. The strengths are taken
-in an order that covers their range early, so that a time limit leaves a coarser sweep, not half of
-one.
+output has its own. Each has a random start and a first phase of its own, or all of a sweep share
+one, as the first phase does not know λ. The strengths are taken in an order that covers their range
+early, so that a time limit leaves a coarser sweep, not half of one.
 
 What a network found is kept for each output by itself, under the number of the model: equations of
 one number belong together, and in them the units that outputs share are the same to the last digit.
@@ -46,10 +46,10 @@ NEXT = 100_003
 
 @dataclass(frozen=True)
 class _Start:
-    """A model after its first phase, and the seconds an epoch took."""
+    """A model after the first phase that a sweep shares, and the seconds an epoch took."""
 
     model: Model | None
-    """None if it diverged."""
+    """None if it diverged; untrained if every model has a first phase of its own."""
     seconds: float
 
 
@@ -196,8 +196,8 @@ class PaperTrainer(Trainer):
         if not self.numbers.restarts or not np.isfinite(budget.deadline):
             return budget.earliest
         each = max((s.seconds for s in state.starts), default=0.0)
-        epochs = self.numbers.epochs
-        if state.starts_of != state.sweep:
+        epochs = _epochs(self.numbers)
+        if state.starts_of != state.sweep and self.numbers.shared_start:
             epochs += self.numbers.first_epochs
         slower = SLOWER[self.numbers.open_gates]
         return max(budget.earliest, budget.deadline - slower * each * epochs)
@@ -215,6 +215,11 @@ class PaperTrainer(Trainer):
             for f in form["finds"]
         }
         return state
+
+
+def _epochs(settings: PaperSettings) -> int:
+    """Epochs that a model has for itself."""
+    return settings.epochs + (0 if settings.shared_start else settings.first_epochs)
 
 
 def _first_phases(
@@ -253,7 +258,7 @@ def _first_phase(
     trainer = _network(tasks, settings)
     model = trainer.start(seed)
     with one_thread(), np.errstate(all="ignore"):
-        if settings.first_epochs == 0:
+        if settings.first_epochs == 0 or not settings.shared_start:
             trial = model.copy()
             began = time.monotonic()
             trainer.train(trial, 1, settings.strengths[0], seed, float("inf"))
@@ -277,7 +282,7 @@ def _plan(
     settings: PaperSettings, budget: Budget, state: SweepState, until: float, order: list[int]
 ) -> tuple[list[int], int]:
     """Which models are trained, and for how many epochs: what the time allows."""
-    epochs, workers = settings.epochs, n_processes(state.n_processes)
+    epochs, workers = _epochs(settings), n_processes(state.n_processes)
     starts = state.starts
     if budget.max_trainings is not None:
         order = order[: max(budget.max_trainings - len(state.known), 0)]
@@ -309,7 +314,7 @@ def _train(
     jobs = (
         (
             (group, i),
-            _second_phase,
+            _trained,
             (tasks[group], settings, start.model, i, epochs, seed, deadline),
         )
         for i in chosen
@@ -321,7 +326,7 @@ def _train(
         budget.tell()
 
 
-def _second_phase(
+def _trained(
     tasks: Sequence[Task],
     settings: PaperSettings,
     model: Model,
@@ -330,11 +335,16 @@ def _second_phase(
     seed: int,
     deadline: float,
 ) -> list[SweptModel]:
+    """Train the model of one number: its second phase, or all its epochs if it shares no start."""
     trainer = _network(tasks, settings)
-    model = model.copy()
+    model, first, own_seed = model.copy(), 0, seed + 1 + number
     strength = settings.strength(number)
     with one_thread(), np.errstate(all="ignore"):
-        trainer.train(model, epochs, strength, seed + 1 + number, deadline)
+        if not settings.shared_start:
+            model = trainer.start(own_seed)
+            first = epochs * settings.first_epochs // _epochs(settings)
+            trainer.train(model, first, settings.first_strength, own_seed, deadline)
+        trainer.train(model, epochs - first, strength, own_seed, deadline)
         if not model.is_finite:
             return [SweptModel(None, diverged=True) for _ in tasks]
         whole = trainer.equation(model)
