@@ -5,7 +5,7 @@ The measurements are not public; the data are a reconstruction (`ieql.problems`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,13 +37,13 @@ def run(store: Store, budget: Budget) -> None:
     store.csv(store.name, table_rows(store, ["power_loss"], METHODS, "V_int-S"))
 
 
-def structures(store: Store, method: str) -> dict[str, Any]:
-    """How many structures the runs selected, an example of each, and the inputs they use."""
+def structures(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """An example of each structure that runs selected, and the inputs they use."""
     names = load_problem("power_loss").feature_names
     X = load_problem("power_loss").X.to_numpy(np.float64)[::20]
     found: list[Expression] = []
     inputs: set[str] = set()
-    for part in store.group(f"power_loss/{method}"):
+    for part in parts:
         expression = Expression.parse(chosen(part, "V_int-S")["equation"], names)
         if not any(
             expression.n_parameters == known.n_parameters and same_structure(expression, known, X)
@@ -106,7 +106,7 @@ def section(store: Store) -> str:
     for name in ("ieql", "ieql_motor"):
         if name not in rows:
             continue
-        found = structures(store, name)
+        found = structures(store.group(f"power_loss/{name}"))
         count = len(found["equations"])
         same = "the same structure" if count == 1 else f"{count} structures"
         words.append(

@@ -36,7 +36,7 @@ PARETO = "motor, 78 strengths"
 
 
 def run(store: Store, budget: Budget) -> None:
-    """Sweep all data of the budget, run by run: each has one sweep before any has a second."""
+    """Sweep all data of the budget."""
     for what, seed in planned(budget):
         sweep(store, budget, what, seed)
         # It takes days: what there is can be looked at.
@@ -46,13 +46,24 @@ def run(store: Store, budget: Budget) -> None:
 
 
 def planned(budget: Budget) -> list[tuple[Sweep, int]]:
-    """All sweeps of a budget with their runs, in order."""
-    return [
+    """All sweeps of a budget with their runs, in order.
+
+    The artificial tables come first, then what is swept once; run by run, so that each has one
+    sweep before any has a second.
+    """
+    found = [
         (what, seed)
         for seed in range(budget.paper_runs)
         for what in sweeps_of(budget)
         if what.runs is None or seed < what.runs
     ]
+
+    def rank(job: tuple[Sweep, int]) -> int:
+        what, _ = job
+        is_table = what.problem in PROBLEMS and not what.label
+        return 0 if is_table else 1 if what.runs == 1 and what.label != PARETO else 2
+
+    return sorted(found, key=rank)
 
 
 def _pareto(store: Store) -> dict[str, dict[str, Any]]:

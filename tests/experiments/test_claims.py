@@ -64,6 +64,25 @@ def test_a_part_of_the_problems_is_a_part_of_the_claim(tmp_path):
     assert (found.runs, found.budget) == ("1", "full")
 
 
+def test_a_perfect_fit_is_one_inside_whatever_it_does_outside(tmp_path):
+    results = swept(tmp_path, {"S0": [0.004, 0.005], "A1": [0.01, 0.01]})
+    found = finding(results, claims._fitted, "the paper's method, as trained")
+    assert found.verdict == PARTLY
+    assert "on 1 of 2; missed: A1" in found.figure  # as trained, errors are twice as large here
+
+
+def test_one_structure_of_the_two_currents_is_the_papers(tmp_path):
+    results = swept(tmp_path, {"power_loss": [10.0, 20.0]})
+    for key, part in results.sweeps.parts.items():
+        if "finished" in part:
+            part["finished"]["equation"] = "0.008*I_D**2 + 0.008*I_Q**2"
+            if key.startswith("full/power_loss/1/"):
+                part["finished"]["equation"] += " + 0.1*n_mtr"
+    (found,) = claims._machine_structure(results)
+    assert (found.verdict, found.runs) == (NO, "2")
+    assert found.figure == "2 structures of I_D, I_Q, n_mtr"
+
+
 def test_retraining_that_halves_the_error_was_necessary(tmp_path):
     (found,) = claims._no_retraining(swept(tmp_path, {"S0": [0.01]}))
     assert found.verdict == NO
