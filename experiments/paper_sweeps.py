@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from experiments import pareto_figure
 from experiments.ambiguity import RATIOS
 from experiments.ambiguity import prior as cost_ratio
 from experiments.budget import BUDGETS, Budget
 from experiments.compare import table_row
+from experiments.methods import selected_rows
 from experiments.paper_values import COMPLEX, PROBLEMS
 from experiments.store import Store
-from experiments.sweeping import Sweep, networks_of, reports, sweep
+from experiments.sweeping import Sweep, networks_of, reports, sweep, swept_rows
 from experiments.unit_frequencies import DEAR_COS
 from experiments.words import number, paper_number, ranged, table
 from tables import median
@@ -150,11 +155,56 @@ def section(store: Store) -> str:
         lines = [line for name in PROBLEMS for line in _lines(store, budget, name)]
         if lines:
             pieces += [_settings(store, budget), table(HEADER, lines), *_words(store, budget)]
+    if numbers := _by_number(store):
+        words = (
+            "**From how many networks?** The test error of what V_int&ex selects if a published "
+            f"sweep had fewer networks (median of {DRAWS} random parts):"
+        )
+        header = ["", "", *(f"{n} networks" for n in COUNTS), "all"]
+        pieces += [words, table(header, numbers)]
     if fronts := _pareto(store):
         image = "![Pareto plot of the engine](../experiments/results/engine_pareto.png)"
         pieces += [image, pareto_figure.words(fronts)]
     pieces.append(DIFFERENCES)
     return "\n\n".join(pieces)
+
+
+COUNTS = (8, 16, 32)
+"""Numbers of networks from which a criterion may choose, beside all of a sweep."""
+DRAWS = 200
+"""Random parts of a sweep for each number."""
+
+
+def _by_number(store: Store) -> list[list[str]]:
+    """What V_int&ex reaches if it chooses from fewer networks of a published sweep, at the median.
+
+    The networks of a sweep have starts of their own, so that any part of them is a smaller sweep.
+    """
+    lines = []
+    for name in PUBLISHED:
+        for kind, label in (("raw", "as trained"), ("finished", "finished")):
+            for about, rows in swept_rows(store, f"published/{name}/0", kind):
+                errors = about["mean_errors"]
+                cells = [
+                    number(median(_chosen_from(rows, errors, n))) if n < len(rows) else "–"
+                    for n in COUNTS
+                ]
+                everything = _chosen_from(rows, errors, len(rows))
+                lines.append([name, label, *cells, number(everything[0])])
+    return lines
+
+
+def _chosen_from(
+    rows: Sequence[dict[str, Any]], errors: Mapping[str, float], n: int
+) -> list[float]:
+    """Test errors of what V_int&ex selects from n of the rows, for random choices of them."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(DRAWS if n < len(rows) else 1):
+        some = [rows[i] for i in sorted(rng.permutation(len(rows))[:n])]
+        test = some[selected_rows(some, errors)["V_int&ex"]]["rmse_test"]
+        found.append(math.inf if test is None else float(test))
+    return found
 
 
 HEADER = [
@@ -265,6 +315,10 @@ DIFFERENCES = """What differs from the paper, and why:
 
 - Batches have 100 rows (the paper does not say), y is divided by its spread, which the strengths λ
   are relative to. The number of networks and epochs is as the budget says.
+- Each network has a random start and a first phase of its own; the paper does not say whether its
+  networks share them.
+- A weight whose gate has reached the lower limit of log α (it would open in one of 30,000 steps) is
+  no longer trained.
 - "Without regularization" of the first phase is read as λ = 0: gates are drawn from the start. With
   open gates the second phase begins by halving every weight, and strong λ prune a network before it
   has recovered (`benchmarks/NOTEBOOK.md`).

@@ -39,7 +39,15 @@ from ieql.training.paper.sweep import one_thread, spread_order
 from ieql.training.parallel import in_parallel
 from tables import plain
 
-__all__ = ["Sweep", "largest_budget", "network_of", "networks_of", "reports", "sweep"]
+__all__ = [
+    "Sweep",
+    "largest_budget",
+    "network_of",
+    "networks_of",
+    "reports",
+    "sweep",
+    "swept_rows",
+]
 
 Array = NDArray[np.float64]
 FOREVER = float("inf")
@@ -241,14 +249,25 @@ def reports(store: Store, budget: str, name: str, kind: str) -> list[dict[str, A
 
     `kind` is ``"raw"`` for the networks as they were trained, ``"finished"`` for their equations.
     """
-    found = []
-    for key in sorted(k for k in store.parts if k.startswith(f"{budget}/{name}/")):
-        if key.endswith("/about"):
-            about = store.parts[key]
-            networks = networks_of(store, key.removesuffix("/about"))
-            if len(networks) == about["settings"]["n_strengths"]:
-                found.append(_report(networks, kind, about, budget))
-    return found
+    keys = sorted(k for k in store.parts if k.startswith(f"{budget}/{name}/"))
+    return [
+        _report(networks_of(store, key), rows, about, budget)
+        for key in (k.removesuffix("/about") for k in keys if k.endswith("/about"))
+        for about, rows in swept_rows(store, key, kind)
+    ]
+
+
+def swept_rows(
+    store: Store, key: str, kind: str
+) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What is known of the sweep of that key and the rows of its networks; nothing if incomplete.
+
+    Networks that diverged, or whose equation is not safe, have no row.
+    """
+    about, networks = store.parts.get(f"{key}/about"), networks_of(store, key)
+    if about is None or len(networks) < about["settings"]["n_strengths"]:
+        return []
+    return [(about, [n[kind] for n in networks if n[kind] is not None and _is_measured(n[kind])])]
 
 
 def largest_budget(store: Store, name: str, kind: str) -> list[dict[str, Any]]:
@@ -266,9 +285,11 @@ def networks_of(store: Store, key: str) -> list[dict[str, Any]]:
 
 
 def _report(
-    networks: Sequence[Mapping[str, Any]], kind: str, about: Mapping[str, Any], budget: str
+    networks: Sequence[Mapping[str, Any]],
+    rows: list[dict[str, Any]],
+    about: Mapping[str, Any],
+    budget: str,
 ) -> dict[str, Any]:
-    rows = [n[kind] for n in networks if n[kind] is not None and _is_measured(n[kind])]
     errors = about["mean_errors"]
     if not rows:  # nothing but the mean is left
         rows = [{"equation": repr(errors["mean"]), "complexity": 0.0, "n_parameters": 0,
