@@ -196,7 +196,7 @@ def _criteria(results: Results) -> list[Finding]:
 
 def _eqldiv(results: Results) -> list[Finding]:
     """Better than EQL÷ on S0–S6."""
-    rows = [r for p in S if (r := results.row(p, "eqldiv")) is not None and r["budget"] != "quick"]
+    rows = [r for p in S if (r := results.row(p, "eqldiv")) is not None]
     if len(rows) < len(S):
         return [Finding(PAPERS, UNTESTED, "EQL÷ was not trained with a tenth of its steps")]
     found = []

@@ -27,12 +27,12 @@ def compare(
 ) -> None:
     """Let each method learn each problem, in as many runs as the budget has.
 
-    Run k takes the data of seed k and starts its own random choices from k. What is not installed
-    is skipped with a message.
+    Run k takes the data of seed k and starts its own random choices from k. What is not installed,
+    or cannot be judged by so small a budget, is skipped with a message.
     """
     methods = list(methods)
     for name in list(methods):
-        word = METHODS[name].missing()
+        word = METHODS[name].missing(budget)
         if word is not None:
             store.say(f"{store.name}: skipped {METHODS[name].label} ({word})")
             methods.remove(name)

@@ -160,7 +160,7 @@ DIFFERENCES = """What differs from the paper, and why:
 - The paper's six parameters are those of a network whose inputs are scaled to [-1, 1]: there a
   square of a current needs a linear term as well. In amperes and watts the same law has four, of
   which each square's inner one is exactly 1.
-- EQL÷ has far fewer epochs than the paper's here and has not come to its end.
+- EQL÷ is left out where it was not trained with at least a tenth of its published epochs.
 - The Gaussian process does better here than in the paper (0.92 W): the reconstruction is exactly
   quadratic, which the real machine need not be, and the tools are not the same.
 - V_int-S prefers very short equations of genetic programming here as in the paper, whose own

@@ -219,10 +219,10 @@ DIFFERENCES = """What differs from the paper, and why:
 - The paper's equations selected by V_int have hundreds of parameters. Our learner stops where more
   parameters are not worth their cost, unless accuracy is asked for before the fit; that row has
   hundreds as well. The paper's errors are those of its own engine, whose noise is not known; on the
-  data generated here the Gaussian process and EQL÷ stay above the noise of 1.4 Nm as well.
+  data generated here the Gaussian process stays above the noise of 1.4 Nm as well.
 - V_int-S normalises by the most complex equation that was met. The paper's sweep meets equations of
   hundreds of parameters, ours does not; the selected equations are smaller accordingly.
-- The Gaussian process learns from as many rows as its budget says, the paper's from all; EQL÷ has
-  far fewer epochs than the paper's and is not sparse yet.
+- The Gaussian process learns from as many rows as its budget says, the paper's from all. EQL÷ is
+  left out where it was not trained with at least a tenth of its published epochs.
 - The printed equation is one learned from the measurements; learning it back is a different task
   from learning the engine."""
