@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ieql import IeqlError, IEQLRegressor, Prior, Unit, load_problem
+from ieql import IeqlError, IEQLRegressor, Prior, Unit, fit_formula, load_problem
 from ieql.equations.expression import Expression
 from ieql.export.formats import Format, register_format
+from ieql.fitted_formula import FittedFormula
 from ieql.problems import Problem
 from ieql.report.architecture import architecture
 from ieql.training.paper import PaperSettings
@@ -36,6 +37,8 @@ ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (IEQLRegressor, "ieql", None),
     (Prior, "ieql", None),
     (Unit, "ieql", None),
+    (fit_formula, "ieql", ()),
+    (FittedFormula, "ieql.fitted_formula", None),
     (Format, "ieql.export.formats", ()),
     (register_format, "ieql.export.formats", ()),
     (load_problem, "ieql", ()),

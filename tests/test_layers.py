@@ -30,7 +30,8 @@ ORDER: list[str | tuple[str, ...]] = [
     "report.*",
     ("observer", "target", "shared_fronts", "learn"),
     "run.*",
-    ("console", "progress", "plots", "regressor"),  # the doors, the public names between them
+    # The doors, the public names between them.
+    ("console", "progress", "plots", "regressor", "fitted_formula"),
     "__init__",
     ("cli_options", "cli", "__main__"),
 ]

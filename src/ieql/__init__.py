@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ieql.errors import IeqlError
+    from ieql.fitted_formula import fit_formula
     from ieql.prior import Prior
     from ieql.problems import load_problem
     from ieql.regressor import IEQLRegressor
     from ieql.units import Unit
 
 __version__ = "0.1.0"  # the one place: pyproject.toml reads it from here
-__all__ = ["IEQLRegressor", "IeqlError", "Prior", "Unit", "load_problem"]
+__all__ = ["IEQLRegressor", "IeqlError", "Prior", "Unit", "fit_formula", "load_problem"]
 
 _HOMES = {
     "IEQLRegressor": "ieql.regressor",
     "IeqlError": "ieql.errors",
     "Prior": "ieql.prior",
     "Unit": "ieql.units",
+    "fit_formula": "ieql.fitted_formula",
     "load_problem": "ieql.problems",
 }
 

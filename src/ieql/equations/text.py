@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import LARGEST_POWER, MAX_NODES, Expression, Sum
@@ -26,7 +26,7 @@ from ieql.equations.notation import (
 from ieql.errors import IeqlError, nearest
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
 
-__all__ = ["is_writable", "parse", "source_texts", "write"]
+__all__ = ["is_writable", "names_in", "parse", "source_texts", "write"]
 
 MAX_DEPTH = 100
 LONGEST_SHOWN = 300
@@ -151,42 +151,82 @@ def write_name(name: str) -> str:
 
 
 def parse(
-    text: str, names: tuple[str, ...], custom: Mapping[str, Unit] | None = None
+    text: str,
+    names: tuple[str, ...],
+    custom: Mapping[str, Unit] | None = None,
+    constants: Mapping[str, float] | None = None,
+    in_exponents: Collection[str] = (),
 ) -> Expression:
-    """Read one expression; errors say what is wrong and at which character."""
+    """Read one expression; errors say what is wrong and at which character.
+
+    Parameters
+    ----------
+    text : str
+        What to read.
+    names : tuple of str
+        The inputs.
+    custom : mapping, optional
+        Units of the user's own, by name.
+    constants : mapping, optional
+        Names that stand for numbers.
+    in_exponents : collection of str
+        Inputs that may stand in an exponent: constants that are not known yet.
+    """
+    parser = _Parser(text, names, {**known_units(), **(custom or {})}, constants, in_exponents)
+    return parser.builder.expression(parser.whole())
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a text that are no calls of a unit, each once, in their order."""
+    tokens = _tokens(text)
+    after = [value for _, value, _ in (*tokens[1:], ("end", "", 0))]
+    found = [
+        _unquoted(kind, value)
+        for (kind, value, _), behind in zip(tokens, after[: len(tokens)], strict=True)
+        if kind == "quoted" or (kind == "word" and behind != "(")
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _tokens(text: str) -> list[tuple[str, str, int]]:
+    """Kind, value and place of all that a text is made of."""
     if len(text) > MAX_CHARACTERS:
         raise IeqlError(f"The equation is longer than {MAX_CHARACTERS} characters.")
-    parser = _Parser(text, names, {**known_units(), **(custom or {})})
-    return parser.builder.expression(parser.whole())
+    tokens, at = [], 0
+    end = len(text.rstrip())
+    while at < end:
+        match = TOKEN.match(text, at)
+        if not match:
+            rest = text[at:].lstrip()
+            raise IeqlError(
+                f"Cannot read {rest[:10].rstrip()!r} at character "
+                f"{len(text) - len(rest) + 1} of the equation."
+            )
+        kind = str(match.lastgroup)
+        tokens.append((kind, match.group(kind), match.start(kind) - (kind == "quoted")))
+        at = match.end()
+    return tokens
 
 
 class _Parser:
     """Recursive descent: sum → term → factor → power → atom."""
 
-    def __init__(self, text: str, names: tuple[str, ...], units: Mapping[str, Unit]) -> None:
-        self.text = text
+    def __init__(
+        self,
+        text: str,
+        names: tuple[str, ...],
+        units: Mapping[str, Unit],
+        constants: Mapping[str, float] | None = None,
+        in_exponents: Collection[str] = (),
+    ) -> None:
         self.units = units
+        self.constants = constants or {}
+        self.in_exponents = in_exponents
         self.indices = {name: i for i, name in enumerate(names)}
         self.builder = Builder(names)
-        self.tokens = self._tokens()
+        self.tokens = _tokens(text)
         self.position = 0
         self.depth = 0
-
-    def _tokens(self) -> list[tuple[str, str, int]]:
-        tokens, at = [], 0
-        end = len(self.text.rstrip())
-        while at < end:
-            match = TOKEN.match(self.text, at)
-            if not match:
-                rest = self.text[at:].lstrip()
-                raise IeqlError(
-                    f"Cannot read {rest[:10].rstrip()!r} at character "
-                    f"{len(self.text) - len(rest) + 1} of the equation."
-                )
-            kind = str(match.lastgroup)
-            tokens.append((kind, match.group(kind), match.start(kind) - (kind == "quoted")))
-            at = match.end()
-        return tokens
 
     def peek(self) -> str:
         kind, value, _ = self.tokens[self.position] if self.more() else ("end", "", 0)
@@ -260,16 +300,22 @@ class _Parser:
         sign = self.sign()
         base = self.atom()
         if self.take("**") or self.take("^"):
-            base = self.power(base, self.exponent())
+            exponent = self.exponent()
+            if exponent.is_constant:
+                base = self.power(base, exponent.bias)
+            else:
+                base = self.apply(EXP, self.apply(MUL, exponent, self.apply(LOG, base)))
         return base if sign == 1.0 else base.scaled(sign)
 
-    def exponent(self) -> float:
+    def exponent(self) -> Sum:
         self.descend()
+        first = self.position
         value = self.factor()
         self.depth -= 1
-        if not value.is_constant:
+        names = {_unquoted(kind, v) for kind, v, _ in self.tokens[first : self.position]}
+        if not value.is_constant and names & self.indices.keys() - set(self.in_exponents):
             raise IeqlError("An exponent must be a number.")
-        return value.bias
+        return value
 
     def power(self, base: Sum, exponent: float) -> Sum:
         if exponent == 0.5:
@@ -317,7 +363,7 @@ class _Parser:
             return Sum(number)
         if kind == "word" and self.peek() == "(":
             return self.call(value)
-        return self.name(value.replace("``", "`") if kind == "quoted" else value)
+        return self.name(_unquoted(kind, value))
 
     def call(self, name: str) -> Sum:
         if name == ABSOLUTE and name not in self.units:
@@ -341,11 +387,17 @@ class _Parser:
         return self.apply(self.units[name], *args)
 
     def name(self, name: str) -> Sum:
+        if name in self.constants:
+            return _finite(Sum(self.constants[name]))
         if name == PI and name not in self.indices:
             return Sum(math.pi)
         if name not in self.indices:
             raise IeqlError(f"There is no input {_short(name)}.{nearest(name, self.indices)}")
         return self.builder.input(self.indices[name])
+
+
+def _unquoted(kind: str, value: str) -> str:
+    return value.replace("``", "`") if kind == "quoted" else value
 
 
 def _short(word: str) -> str:
