@@ -449,6 +449,61 @@ def suggest(
     typer.echo("\n" + visible(found.sentence))
 
 
+@app.command(
+    "try",
+    epilog=_examples(
+        "ieql try runs/torque 'a*speed**2 + b'",
+        "ieql try runs/torque '0.02*speed**2 + 3' --no-refit",
+    ),
+)
+@_plain_speech()
+def try_equation(
+    run: RunArgument,
+    equation: Annotated[
+        str,
+        typer.Argument(
+            metavar="EQUATION",
+            help="Like 'a*speed**2 + b': names that are no inputs are constants, and are fitted.",
+        ),
+    ],
+    refit: Annotated[
+        bool,
+        typer.Option(help="Fit the numbers of an equation without such names, too."),
+    ] = True,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The output that it is for.  [default: the first]"),
+    ] = None,
+) -> None:
+    """Fit an equation of your own to the rows of a run, and say how it stands beside the front."""
+    model = _load(run)
+    from ieql.run.resume import read_asked
+
+    names = model.target_names_
+    if target is not None and target not in names:
+        raise IeqlError(f"The run has no output {target!r}.{nearest(target, names)}")
+    asked = read_asked(run)
+    if len(asked.X) != model.fitted_.n_data_rows:
+        raise IeqlError(
+            f"The file of the run in {str(run)!r} has {len(asked.X)} rows now, and had "
+            f"{model.fitted_.n_data_rows} at the fit; fit it again, or restore the file."
+        )
+    output = 0 if target is None else names.index(target)
+    row = model.try_equation(equation, refit, output=output, X=asked.X, y=asked.y)
+    typer.echo(visible(f"{names[output]} = {row['equation']}"))
+    for name, (value, error) in row.attrs["constants"].items():
+        typer.echo(visible(f"  {name} = {value:.6g} ± {error:.2g}"))
+    chosen = model.fitted_.candidate(None, output)
+    typer.echo(f"{'':12}{'complexity':>12}{'train':>12}{'validation':>12}")
+    for label, values in (
+        ("this one", (row["complexity"], row["rmse_train"], row["rmse_validation"])),
+        ("selected", (chosen.complexity, chosen.rmse_train, chosen.rmse_validation)),
+    ):
+        typer.echo(f"{label:12}" + "".join(f"{v:12.4g}" for v in values))
+    for sentence in row.attrs["sentences"]:
+        typer.echo(visible(sentence))
+
+
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
 def report(run: RunArgument) -> None:

@@ -15,7 +15,7 @@ from ieql.data.intake import refuse_extremes, target_names
 from ieql.data.sample import Sample
 from ieql.data.table import check_table
 from ieql.equations.expression import Expression
-from ieql.equations.formula import Formula, FormulaFit, fit
+from ieql.equations.formula import Formula, FormulaFit, fit, with_few_digits
 from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["FittedFormula", "fit_formula"]
 
 Array = NDArray[np.float64]
-UNSEEN = 1e-3
-"""Part of the error by which values may change when an equation gets fewer digits."""
 DIGITS = 2
 """Digits of a constant behind the first one of its standard error."""
 
@@ -174,7 +172,7 @@ def _presented(
     import pandas as pd
 
     values = [_rounded(v, e) for v, e in zip(found.values, found.standard_errors, strict=True)]
-    expression = _short(formula.filled(values), data.X, found.rmse)
+    expression = with_few_digits(formula.filled(values), data.X, found.rmse)
     inside = [bounds.get(name, (-math.inf, math.inf)) for name in formula.constants]
     index = pd.Index(formula.constants, name="constant")
     table = pd.DataFrame(
@@ -204,21 +202,6 @@ def _presented(
             )
         },
     )
-
-
-def _short(expression: Expression, X: Array, rmse: float) -> Expression:
-    """The equation with as few digits as make no difference to its values at the rows.
-
-    A constant that it is divided by, or a product of two, has no end of digits.
-    """
-    value, theta = expression.evaluate(X), expression.constants()
-    allowed = UNSEEN * max(rmse, UNSEEN**3 * float(np.max(np.abs(value), initial=0.0)))
-    for digits in range(4, 17):
-        trial = expression.with_constants([float(f"{c:.{digits}g}") for c in theta])
-        if np.all(np.abs(trial.evaluate(X) - value) <= allowed):
-            # What is a fraction, or a multiple of π, is short with all its digits.
-            return min(expression, trial, key=lambda e: len(e.text()))
-    return expression
 
 
 def _rounded(value: float, error: float) -> float:

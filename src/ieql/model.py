@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from ieql.units import Unit
 
-__all__ = ["FittedModel", "read_model", "versions"]
+__all__ = ["FittedModel", "read_model", "table_row", "versions"]
 
 Array = NDArray[np.float64]
 FORMAT = 1
@@ -242,18 +242,7 @@ class FittedModel:
         for k, front in enumerate(self.fronts):
             for i, c in enumerate(front):
                 row: dict[str, Any] = {} if len(self.fronts) == 1 else {"output": self.targets[k]}
-                row |= {
-                    "equation": c.equation(precise).text(),
-                    "complexity": c.complexity,
-                    "n_parameters": c.n_parameters,
-                    "n_constants": c.n_constants,
-                    "rmse_train": c.rmse_train,
-                    "rmse_validation": c.rmse_validation,
-                    "rmse_extrapolation": c.rmse_extrapolation,
-                    "proved": c.proved,
-                    "selected": i == self.selected[k],
-                }
-                rows.append(row)
+                rows.append({**row, **table_row(c, precise), "selected": i == self.selected[k]})
         frame = pd.DataFrame(rows)
         if len(self.fronts) > 1:
             frame.attrs["together"] = self.whole().to_form()
@@ -476,6 +465,20 @@ class FittedModel:
     def to_json(self) -> str:
         """The form as JSON text."""
         return json.dumps(self.to_form(), indent=1, allow_nan=False)
+
+
+def table_row(c: Candidate, precise: bool = False) -> dict[str, Any]:
+    """An equation as a row of the table of equations."""
+    return {
+        "equation": c.equation(precise).text(),
+        "complexity": c.complexity,
+        "n_parameters": c.n_parameters,
+        "n_constants": c.n_constants,
+        "rmse_train": c.rmse_train,
+        "rmse_validation": c.rmse_validation,
+        "rmse_extrapolation": c.rmse_extrapolation,
+        "proved": c.proved,
+    }
 
 
 def chosen(

@@ -30,7 +30,7 @@ from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.files import save_text
-from ieql.model import FittedModel, read_model, versions
+from ieql.model import FittedModel, read_model, table_row, versions
 from ieql.options import FitOptions, checked, documentation, parameters, seed_number
 from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
@@ -202,6 +202,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             )
             self._not_stored = None if recorder is None else recorder.fault
         self._take(last)
+        self._learned_from = measured, seed
         self._seconds = time.monotonic() - start
         for doubt, sentence in self.fitted_.doubts():
             warnings.warn(sentence, doubt, stacklevel=3)
@@ -645,6 +646,83 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         if output is not None:
             output = self._checked_output(output)
         return self._fitted().suggest(n, limits, output)
+
+    def try_equation(
+        self,
+        text: str,
+        refit: bool = True,
+        *,
+        output: int = 0,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> pd.Series:
+        """An equation of one's own beside the front: fitted to the same rows, and judged alike.
+
+        Parameters
+        ----------
+        text : str
+            The equation, such as ``"a*speed**2 + b"``: names that are no inputs are constants, and
+            are fitted; see `ieql.fit_formula`.
+        refit : bool, default True
+            Fit the numbers of an equation without such names, from those that are given; False
+            takes it as it stands. Beside names, numbers stay as they are.
+        output : int, default 0
+            For which output it is.
+        X, y, sample_weight : optional
+            The rows of the fit, for a model that was loaded: they are not saved with it.
+
+        Returns
+        -------
+        Series
+            A row as in `equations_`, and ``nats``: how much longer the description of the data by
+            it is than by the selected equation (criterion MDL; below zero if it is shorter). Its
+            ``attrs`` hold ``sentences`` that say what that means, and ``constants``: value and
+            standard error of each constant with a name.
+
+        Examples
+        --------
+        >>> model.try_equation("a*speed**2 + b")  # doctest: +SKIP
+        """
+        import pandas as pd
+
+        from ieql.own_equation import judged
+
+        model = self._fitted()
+        measured, seed = self._rows_of_fit(X, y, sample_weight)
+        k = self._checked_output(output)
+        own = judged(model, measured, text, k, refit, seed)
+        row: dict[str, Any] = {"output": model.targets[k]} if len(model.targets) > 1 else {}
+        row |= {**table_row(own.candidate), "selected": False, "nats": own.nats}
+        found = pd.Series(row, dtype=object)
+        found.attrs = {"sentences": list(own.sentences), "constants": own.constants}
+        return found
+
+    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Measurements, int]:
+        """What the model has learned from, and the seed: as it was at the fit, or given again."""
+        if X is None:
+            known: tuple[Measurements, int] | None = getattr(self, "_learned_from", None)
+            if known is None:
+                raise IeqlError(
+                    "The rows of the fit are not saved with a model; give them again as X and y."
+                )
+            return known
+        model, table = self._fitted(), self._rows_to_predict(X)
+        check_table(y, "y", min_rows=1)
+        targets = np.asarray(y, dtype=np.float64).reshape(len(table), -1)
+        if targets.shape[1] != len(model.targets):
+            raise IeqlError(
+                f"y has {targets.shape[1]} column(s), but the fit has {len(model.targets)} "
+                "output(s)."
+            )
+        data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
+        seed = seed_number(model.options)
+        return Measurements(data, table, targets), 0 if seed is None else seed
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the rows of the fit stay behind, as they do in a saved model."""
+        state: dict[str, Any] = super().__getstate__()
+        return {k: v for k, v in state.items() if k != "_learned_from"}
 
     def predict(
         self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False

@@ -24,7 +24,7 @@ from ieql.equations.text import names_in, parse
 from ieql.errors import IeqlError, shown
 from ieql.units import Unit, known_units
 
-__all__ = ["Formula", "FormulaFit", "fit"]
+__all__ = ["Formula", "FormulaFit", "cross_fitted", "fit", "with_few_digits"]
 
 Array = NDArray[np.float64]
 MOST_CONSTANTS = 50
@@ -34,6 +34,8 @@ WORK = 200_000
 """Units times constants and starts that are evaluated at most."""
 START_ROWS, FIT_ROWS = 100, 2_000
 """Rows on which starts are compared and fitted; the best one is fitted on all."""
+FOLDS = 10
+"""Parts of the rows that are predicted from the others."""
 DECADES = 1.5
 """How far a start may be from the scales that it is drawn around."""
 LARGEST = 1e150
@@ -42,6 +44,8 @@ SAME = 1e-9
 """Relative difference up to which two columns are the same."""
 EQUAL = 1e-6
 """Relative difference of two sums of squares that are equally good."""
+UNSEEN = 1e-3
+"""Part of the error by which values may change when an equation gets fewer digits."""
 UNKNOWN = 1e-7
 """A direction in which the rows change the values by less than this, times the steepest, is not
 determined by them."""
@@ -200,6 +204,21 @@ def fit(
         cost, refined = _descended(whole, best)
         best = refined if math.isfinite(cost) else best
     return _measured(formula, sample, best, problem)
+
+
+def cross_fitted(formula: Formula, sample: Sample, values: Array) -> float:
+    """Root mean squared error on rows that had no say in the constants, by tenths of all rows.
+
+    Each tenth is predicted with the constants that the others fit, from `values` on.
+    """
+    tenth = np.arange(len(sample)) % FOLDS
+    open_ended = _limits(formula, None)
+    total = 0.0
+    for k in range(min(FOLDS, len(sample))):
+        others, own = sample.subset(tenth != k), sample.subset(tenth == k)
+        _, found = _descended(_Problem(formula, others, *open_ended), values)
+        total += _squares(_Problem(formula, own, *open_ended).residuals(found)[0])
+    return math.sqrt(total / float(sample.weight.sum()))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -381,8 +400,9 @@ def _descended(problem: _Problem, values: Array) -> tuple[float, Array]:
     def slopes(values: Array) -> Array:
         return np.clip(np.nan_to_num(problem.residuals(values)[1]), -LARGEST, LARGEST)
 
-    if not np.all(np.isfinite(problem.residuals(values)[0])):
-        return math.inf, values
+    cost = _squares(problem.residuals(values)[0])
+    if not math.isfinite(cost) or not len(values):
+        return cost, values
     inside = np.clip(values, problem.low + 1e-9 * problem.span, problem.high - 1e-9 * problem.span)
     try:
         with np.errstate(all="ignore"):
@@ -439,3 +459,18 @@ def _measured(formula: Formula, sample: Sample, values: Array, limits: _Problem)
         errors[free] = np.sqrt(np.diagonal(part))
     order = tuple(name for name in formula.constants if name in unknown)
     return FormulaFit(values, errors, covariance, rmse, order)
+
+
+def with_few_digits(expression: Expression, X: Array, rmse: float) -> Expression:
+    """The equation with as few digits as make no difference to its values at the rows.
+
+    A constant that it is divided by, or a product of two, has no end of digits.
+    """
+    value, theta = expression.evaluate(X), expression.constants()
+    allowed = UNSEEN * max(rmse, UNSEEN**3 * float(np.max(np.abs(value), initial=0.0)))
+    for digits in range(4, 17):
+        trial = expression.with_constants([float(f"{c:.{digits}g}") for c in theta])
+        if np.all(np.abs(trial.evaluate(X) - value) <= allowed):
+            # What is a fraction, or a multiple of π, is short with all its digits.
+            return min(expression, trial, key=lambda e: len(e.text()))
+    return expression
