@@ -28,8 +28,8 @@ from ieql.data.dataset import Dataset
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
-from ieql.learn import finish_candidate, seed_of
-from ieql.options import FitOptions
+from ieql.learn import finish_candidate
+from ieql.options import FitOptions, seed_of
 from ieql.problems import Problem
 from ieql.selection import Candidate
 from ieql.target import Target, prepare

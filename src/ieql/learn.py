@@ -36,7 +36,7 @@ from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
 
-__all__ = ["Earlier", "compile_for", "finish_candidate", "learn", "seed_of"]
+__all__ = ["Earlier", "compile_for", "finish_candidate", "learn"]
 
 Array = NDArray[np.float64]
 KERNELS = ("ieql.equations.kernels",)
@@ -126,7 +126,7 @@ def learn(
     evidence : Evidence
         A sample of the data, for the snapshots.
     seed, start
-        What fixes all random choices (`seed_of`), and when the clock started.
+        What fixes all random choices (`ieql.options.seed_of`), and when the clock started.
     earlier : Earlier, optional
         What the run that goes on has found before.
     observers : sequence of Observer
@@ -181,14 +181,6 @@ def learn(
     for observer in observers:
         observer.on_round(last)
     return last
-
-
-def seed_of(random_state: Any) -> int:
-    """The seed of everything that is drawn in a fit with this random state."""
-    # Not at the top: a worker process that finishes equations would load it for seconds.
-    from sklearn.utils import check_random_state
-
-    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 # --- snapshots ---------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ __all__ = [
     "parameters",
     "plain_settings",
     "seed_number",
+    "seed_of",
     "stored",
 ]
 
@@ -461,6 +462,14 @@ def checked(given: FitOptions) -> FitOptions:
 def seed_number(given: FitOptions) -> int | None:
     """The random state if it is a number."""
     return int(given.random_state) if is_whole(given.random_state) else None
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of everything that is drawn in a fit with this random state."""
+    # Not at the top: a worker process that finishes equations would load it for seconds.
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def parameters(given: FitOptions) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.files import save_text
 from ieql.model import FittedModel, read_model, table_row, versions
-from ieql.options import FitOptions, checked, documentation, parameters, seed_number
+from ieql.options import FitOptions, checked, documentation, parameters, seed_number, seed_of
 from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
 from ieql.run.folder import sha256_of
@@ -153,7 +153,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         asked = self._checked_options(X_extrapolation, y_extrapolation)
         measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
 
-        from ieql.learn import Earlier, compile_for, learn, seed_of
+        from ieql.learn import Earlier, compile_for, learn
         from ieql.run.recorder import Recorder
         from ieql.target import prepare
         from ieql.training.registry import trainer_of
@@ -716,8 +716,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 "output(s)."
             )
         data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
-        seed = seed_number(model.options)
-        return Measurements(data, table, targets), 0 if seed is None else seed
+        return Measurements(data, table, targets), seed_of(seed_number(model.options))
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the rows of the fit stay behind, as they do in a saved model."""

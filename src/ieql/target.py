@@ -297,7 +297,7 @@ def prepare(
     outside : (X, y) or None
         Labelled points outside the data.
     seed : int
-        Fixes the split and the points of the domain; see `seed_of`.
+        Fixes the split and the points of the domain; see `ieql.options.seed_of`.
     """
     whole = data.count.sum() < LEAST_TO_SPLIT
     train, validation = (data, data) if whole else data.split(options.validation_fraction, seed)
