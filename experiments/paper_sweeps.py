@@ -53,8 +53,7 @@ def run(store: Store, budget: Budget) -> None:
 def planned(budget: Budget) -> list[tuple[Sweep, int]]:
     """All sweeps of a budget with their runs, in order.
 
-    The artificial tables come first, then what is swept once; run by run, so that each has one
-    sweep before any has a second.
+    Run by run: each has one sweep before any has a second. The longest one comes last.
     """
     found = [
         (what, seed)
@@ -62,13 +61,7 @@ def planned(budget: Budget) -> list[tuple[Sweep, int]]:
         for what in sweeps_of(budget)
         if what.runs is None or seed < what.runs
     ]
-
-    def rank(job: tuple[Sweep, int]) -> int:
-        what, _ = job
-        is_table = what.problem in PROBLEMS and not what.label
-        return 0 if is_table else 1 if what.runs == 1 and what.label != PARETO else 2
-
-    return sorted(found, key=rank)
+    return sorted(found, key=lambda job: job[0].label == PARETO)
 
 
 def _pareto(store: Store) -> dict[str, dict[str, Any]]:

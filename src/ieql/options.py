@@ -10,13 +10,13 @@ Nothing heavy is imported to list them: ``ieql --help`` does that.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
 
 if TYPE_CHECKING:
     from ieql.prior import Prior
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 LOSSES = ("auto", "squared")
+MOST_GUESSES = 100
 
 
 class _NotGivenType(Enum):
@@ -187,6 +188,15 @@ def _selection(name: str, value: Any) -> str:
     from ieql.selection import find_criterion
 
     return find_criterion(value).name
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    given = () if value is None else value
+    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
+        raise IeqlError(f"{name} must be a list of equations as texts, not {shown(value)}.")
+    if len(given) > MOST_GUESSES:
+        raise IeqlError(f"{name} has {len(given)} equations; at most {MOST_GUESSES} are taken.")
+    return list(given)
 
 
 def _loss(name: str, value: Any) -> str:
@@ -349,6 +359,22 @@ class FitOptions:
                 "NAME",
             ),
             before="squared",
+        ),
+    )
+    guesses: Sequence[str] = field(
+        default=(),
+        metadata=_option(
+            "sequence of str, default ()",
+            'Equations to start the search from, such as ``"a*speed**2 + b"``: names that are no '
+            "inputs are constants, and are fitted. They need not be right.",
+            _texts,
+            flag=Flag(
+                "--guess",
+                "An equation to start from, like 'a*speed**2 + b'; repeat it for several.",
+                list[str],
+                "EQUATION",
+                default=None,
+            ),
         ),
     )
     max_time: float | None = field(

@@ -153,6 +153,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         asked = self._checked_options(X_extrapolation, y_extrapolation)
         measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
 
+        from ieql.guesses import with_guesses
         from ieql.learn import Earlier, compile_for, learn
         from ieql.run.recorder import Recorder
         from ieql.target import prepare
@@ -161,6 +162,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
         data, outside = measured.data, measured.outside
         trainer = trainer_of(asked.trainer)
+        if asked.guesses and not trainer.takes_guesses:
+            raise IeqlError(
+                f"The trainer {trainer.name!r} takes no guesses; leave them out, or use the "
+                "trainer 'fast'."
+            )
         evidence = _evidence(asked, measured)
         start += compile_for(trainer, asked.prior)
         with contextlib.ExitStack() as stack:
@@ -179,7 +185,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             seed = recorder.seed if recorder is not None else None
             if seed is None:
                 seed = seed_of(asked.random_state)
-            targets = prepare(asked, data, outside, seed)
+            targets = with_guesses(prepare(asked, data, outside, seed), asked.guesses)
             tasks = [t.task for t in targets]
             earlier = Earlier()
             if recorder is not None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
-from ieql.equations.formula import Formula, fit
+from ieql.equations.formula import Effort, Formula, fit
 from ieql.errors import IeqlError
 
 T = np.linspace(0.1, 5.0, 60)
@@ -75,10 +75,10 @@ def test_standard_errors_hold_what_they_say():
     formula, rng = Formula.parse("a*exp(-t/tau)", ["t"]), np.random.default_rng(1)
     truth = np.array([3.0, 1.5])
     y, _ = formula.evaluate(T[:, None], truth)
-    start = {"a": 3.0, "tau": 1.5}
+    start, once = {"a": 3.0, "tau": 1.5}, Effort(starts=1, kept=1)
     pulls = []
     for _ in range(60):
-        found = fit(formula, rows(y + 0.05 * rng.normal(size=len(y))), start=start)
+        found = fit(formula, rows(y + 0.05 * rng.normal(size=len(y))), start=start, effort=once)
         pulls.append((found.values - truth) / found.standard_errors)
     assert np.mean(np.abs(pulls) < 1.96) == pytest.approx(0.95, abs=0.05)
 

@@ -24,16 +24,14 @@ from ieql.equations.text import names_in, parse
 from ieql.errors import IeqlError, shown
 from ieql.units import Unit, known_units
 
-__all__ = ["Formula", "FormulaFit", "cross_fitted", "fit", "with_few_digits"]
+__all__ = ["Effort", "Formula", "FormulaFit", "cross_fitted", "fit", "with_few_digits"]
 
 Array = NDArray[np.float64]
 MOST_CONSTANTS = 50
-STARTS, KEPT = 400, 12
-"""Random starts, and how many of them are fitted; fewer of a formula of very many units."""
 WORK = 200_000
 """Units times constants and starts that are evaluated at most."""
-START_ROWS, FIT_ROWS = 100, 2_000
-"""Rows on which starts are compared and fitted; the best one is fitted on all."""
+START_ROWS = 100
+"""Rows on which starts are compared."""
 FOLDS = 10
 """Parts of the rows that are predicted from the others."""
 DECADES = 1.5
@@ -49,6 +47,23 @@ UNSEEN = 1e-3
 UNKNOWN = 1e-7
 """A direction in which the rows change the values by less than this, times the steepest, is not
 determined by them."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard constants are looked for.
+
+    Attributes
+    ----------
+    starts, kept : int
+        Random starts, fewer of a formula of very many units, and how many of them are fitted, ...
+    rows : int
+        ... on so many rows; the best one is then fitted on all.
+    """
+
+    starts: int = 400
+    kept: int = 12
+    rows: int = 2_000
 
 
 @dataclass(frozen=True)
@@ -161,6 +176,7 @@ def fit(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     start: Mapping[str, float] | None = None,
     seed: int = 0,
+    effort: Effort | None = None,
 ) -> FormulaFit:
     """Fit the constants of a formula to rows by least squares.
 
@@ -176,17 +192,20 @@ def fit(
         Values to start from, beside random ones.
     seed : int, default 0
         Of the random starts.
+    effort : Effort, optional
+        How hard they are looked for.
     """
-    k = len(formula.constants)
+    k, effort = len(formula.constants), effort or Effort()
     if sample.n_rows < k:
         raise IeqlError(
             f"The formula has {k} constants ({_listed(formula.constants)}), but there are only "
             f"{len(sample)} rows."
         )
-    problem = _Problem(formula, sample.head(FIT_ROWS), *_limits(formula, bounds))
+    problem = _Problem(formula, sample.head(effort.rows), *_limits(formula, bounds))
     if k == 0:
         return _measured(formula, sample, np.empty(0), problem)
-    starts = _starts(problem, _numbers(formula, start, "start"), np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    starts = _starts(problem, _numbers(formula, start, "start"), rng, effort)
     tried = [_descended(problem, values) for values in starts]
     found = [(cost, values) for cost, values in tried if math.isfinite(cost)]
     if not found:
@@ -199,7 +218,7 @@ def fit(
     # Several may be equally good: a phase of 0.5 and one of 0.5 + 24π. The smallest numbers win.
     as_good = [v for cost, v in found if cost <= least * (1.0 + EQUAL) + EQUAL**2 * problem.size]
     best = min(as_good, key=lambda v: (round(math.log10(np.sum(np.abs(v)) + 1e-300), 3), -v.sum()))
-    if len(sample) > FIT_ROWS:
+    if len(sample) > effort.rows:
         whole = _Problem(formula, sample, problem.low, problem.high)
         cost, refined = _descended(whole, best)
         best = refined if math.isfinite(cost) else best
@@ -303,12 +322,15 @@ class _Problem:
             return np.where(np.abs(r) < LARGEST, r, np.inf), self.root[:, None] * slope
 
 
-def _starts(problem: _Problem, given: Mapping[str, float], rng: np.random.Generator) -> list[Array]:
+def _starts(
+    problem: _Problem, given: Mapping[str, float], rng: np.random.Generator, effort: Effort
+) -> list[Array]:
     """The most promising of many starts, best first; what is given comes before all."""
     few = _Problem(problem.formula, problem.sample.head(START_ROWS), problem.low, problem.high)
     names, k = problem.formula.constants, len(problem.formula.constants)
     is_linear = _linear(few, rng)
-    n = int(np.clip(WORK // ((1 + len(problem.formula.expression.nodes)) * k), KEPT, STARTS))
+    units = 1 + len(problem.formula.expression.nodes)
+    n = int(np.clip(WORK // (units * k), effort.kept, effort.starts))
     ranked = []
     for number in range(n):
         values = np.ones(k) if number == 0 else _drawn(few, rng)
@@ -320,7 +342,7 @@ def _starts(problem: _Problem, given: Mapping[str, float], rng: np.random.Genera
         r, _ = few.residuals(solved)
         ranked.append((_squares(r), number, solved))
     ranked.sort(key=lambda entry: entry[:2])
-    best = [values for cost, _, values in ranked if math.isfinite(cost)][:KEPT]
+    best = [values for cost, _, values in ranked if math.isfinite(cost)][: effort.kept]
     if len(given) == k:
         best.insert(0, np.clip([given[name] for name in names], problem.low, problem.high))
     return best

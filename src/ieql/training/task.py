@@ -72,6 +72,8 @@ class Task:
         Whether the error alone will select, so that equations may have hundreds of constants.
     surface : Surface or None
         A smooth surface through the rows, by which such equations may be taught.
+    guesses : tuple of Expression
+        Equations to start from.
     """
 
     names: tuple[str, ...]
@@ -92,6 +94,7 @@ class Task:
     rows: NDArray[np.intp] | None = None
     accurate: bool = False
     surface: Surface | None = None
+    guesses: tuple[Expression, ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:

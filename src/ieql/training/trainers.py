@@ -178,10 +178,13 @@ class Trainer(ABC):
         How it is called.
     kernels : tuple of str
         Modules that are compiled before the clock starts, besides those of the equations.
+    takes_guesses : bool
+        Whether it starts from `Task.guesses`.
     """
 
     name: str
     kernels: tuple[str, ...] = ()
+    takes_guesses: bool = False
 
     @property
     def settings(self) -> Any:

@@ -89,6 +89,7 @@ class FastTrainer(Trainer):
     """
 
     name = "fast"
+    takes_guesses = True
     kernels = ("ieql.training.fast.law_kernel", "ieql.training.fast.structure_kernel")
 
     def __init__(self, numbers: FastSettings | None = None, steered: bool = False) -> None:
@@ -230,9 +231,11 @@ class FastTrainer(Trainer):
 
 
 def _first_look(state: FastState, k: int, budget: Budget) -> None:
-    """What a straight line in logarithms and a periodogram tell, before anything is searched."""
+    """Guesses, and what a straight line in logarithms and a periodogram tell, before any search."""
     task = state.tasks[k]
     with np.errstate(all="ignore"):
+        for guess in task.guesses:
+            state.add(k, task.candidate(guess))
         for found in (power_laws(task, budget.deadline), waves(task, budget.deadline)):
             for candidate in found:
                 state.add(k, candidate)
