@@ -70,6 +70,15 @@ def test_slopes_are_derivatives():
         np.testing.assert_allclose(slopes[:, j], (above - below) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
+def test_many_rows_are_evaluated_in_blocks():
+    t = np.linspace(0.1, 5.0, 45_000)
+    formula, values = Formula.parse("a*exp(-t/tau)", ["t"]), np.array([3.0, 1.5])
+    y, slopes = formula.evaluate(t[:, None], values)
+    np.testing.assert_allclose(y, 3.0 * np.exp(-t / 1.5))
+    np.testing.assert_allclose(slopes[:, 0], np.exp(-t / 1.5))
+    assert fit(formula, rows(y, t)).values == pytest.approx(values)
+
+
 def test_standard_errors_hold_what_they_say():
     """Over 60 draws the errors of the constants are as large as their standard errors."""
     formula, rng = Formula.parse("a*exp(-t/tau)", ["t"]), np.random.default_rng(1)

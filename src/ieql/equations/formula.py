@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 MOST_CONSTANTS = 50
 WORK = 200_000
 """Units times constants and starts that are evaluated at most."""
+BLOCK = 20_000
+"""Rows that are evaluated at a time."""
 START_ROWS = 100
 """Rows on which starts are compared."""
 FOLDS = 10
@@ -119,6 +121,9 @@ class Formula:
     def evaluate(self, X: Array, values: Array) -> tuple[Array, Array]:
         """Values at rows, and slopes by the constants (rows, constants)."""
         n, d, k = len(X), len(self.inputs), len(self.constants)
+        if n > BLOCK:  # the slopes of every unit are kept
+            parts = [self.evaluate(X[i : i + BLOCK], values) for i in range(0, n, BLOCK)]
+            return np.concatenate([v for v, _ in parts]), np.concatenate([s for _, s in parts])
         y: list[Array] = [X[:, i] for i in range(d)] + [np.full(n, v) for v in values]
         slopes: list[Array] = [np.zeros((n, k)) for _ in range(d)] + list(
             np.repeat(np.eye(k)[:, None, :], n, axis=1)
@@ -216,7 +221,7 @@ def fit(
         )
     least = min(cost for cost, _ in found)
     # Several may be equally good: a phase of 0.5 and one of 0.5 + 24π. The smallest numbers win.
-    as_good = [v for cost, v in found if cost <= least * (1.0 + EQUAL) + EQUAL**2 * problem.size]
+    as_good = [v for cost, v in found if cost <= least * (1.0 + EQUAL) + SAME**2 * problem.size]
     best = min(as_good, key=lambda v: (round(math.log10(np.sum(np.abs(v)) + 1e-300), 3), -v.sum()))
     if len(sample) > effort.rows:
         whole = _Problem(formula, sample, problem.low, problem.high)
