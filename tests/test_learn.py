@@ -452,3 +452,18 @@ def test_a_network_that_was_hardly_cut_is_finished_at_once():
     assert candidate.n_parameters > 300
     found = finish_candidate(candidate, target)
     assert found.n_parameters == candidate.n_parameters
+
+
+def test_no_equation_is_more_complex_than_the_user_wants_to_see():
+    """Of a law of complexity 5 the best equation of at most 3 is found, and nothing beyond."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (200, 2))
+    y = X[:, 0] ** 2 + 2.0 * X[:, 1] + np.cos(3.0 * X[:, 0]) + 0.01 * rng.normal(size=200)
+    settings = {"max_time": 20, "max_trainings": 4, "random_state": 0, "n_jobs": 1}
+    free = IEQLRegressor(**settings).fit(X, y)
+    short = IEQLRegressor(max_complexity=3, **settings).fit(X, y)
+    assert free.equations_["complexity"].max() > 3
+    assert short.equations_["complexity"].max() == 3
+    best = short.equations_.iloc[-1]
+    assert best["rmse_train"] < 1.0 < np.std(y)
+    assert short.equations_["complexity"].is_monotonic_increasing

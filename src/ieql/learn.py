@@ -527,8 +527,8 @@ def finish_candidate(
 ) -> Candidate | None:
     """A candidate of the search as an equation in the user's coordinates, with all that is known.
 
-    None if it is not safe there. Bound and `cut` as in `ieql.equations.finish`; after the deadline
-    slow steps are left out.
+    None if it is not safe there, or too complex. Bound and `cut` as in `ieql.equations.finish`;
+    after the deadline slow steps are left out.
     """
     from threadpoolctl import threadpool_limits
 
@@ -554,4 +554,6 @@ def finish_candidate(
         )
     if equation is None:
         return None
-    return target.candidate(equation, is_taught=surface is not None)
+    finished = target.candidate(equation, is_taught=surface is not None)
+    # Written otherwise it may have become larger.
+    return finished if finished.complexity <= target.task.max_complexity else None

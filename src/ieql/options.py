@@ -318,6 +318,22 @@ class FitOptions:
             ),
         ),
     )
+    max_complexity: float | None = field(
+        default=None,
+        metadata=_option(
+            "float, optional",
+            "Largest complexity, by the costs of the prior, that an equation on the front may "
+            "have.",
+            _positive,
+            flag=Flag(
+                "--max-complexity",
+                "Largest complexity, by the costs of the prior.  [default: any]",
+                float,
+                "C",
+                least=0,
+            ),
+        ),
+    )
     selection: str = field(
         default="MDL",
         metadata=_option(

@@ -380,6 +380,7 @@ def _target(
         rows=np.flatnonzero(~aside[: len(own)])[:SEARCH_ROWS],
         accurate=find_criterion(options.selection).is_error_alone
         and own.n_rows >= LEAST_FOR_ACCURACY,
+        max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
 

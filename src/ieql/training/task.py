@@ -74,6 +74,8 @@ class Task:
         A smooth surface through the rows, by which such equations may be taught.
     guesses : tuple of Expression
         Equations to start from.
+    max_complexity : float
+        Largest complexity that the user wants to see.
     """
 
     names: tuple[str, ...]
@@ -95,6 +97,7 @@ class Task:
     accurate: bool = False
     surface: Surface | None = None
     guesses: tuple[Expression, ...] = ()
+    max_complexity: float = math.inf
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -182,7 +185,8 @@ class Task:
         """Measure an expression; None if it is forbidden, too large or not safe in the domain."""
         if not expression.is_allowed(self.prior):
             return None
-        if not self._fits_network(expression):
+        complexity = expression.complexity(self.prior)
+        if complexity > self.max_complexity or not self._fits_network(expression):
             return None
         program = program or Program.of(expression)
         if not is_safe(expression, self.domain, program, self.bounds):
@@ -192,7 +196,7 @@ class Task:
         extrapolation = self.extrapolation
         return Candidate(
             expression=expression,
-            complexity=expression.complexity(self.prior),
+            complexity=complexity,
             n_parameters=expression.n_parameters,
             rmse_train=self.train.rmse(program.evaluate(self.train.XT)),
             rmse_validation=self.validation.rmse(program.evaluate(self.validation.XT)),
