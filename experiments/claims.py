@@ -88,6 +88,10 @@ LEARNED = (
     (f"{PAPERS}, as trained", RAW), (f"{PAPERS}, finished", FINISHED), (FAST, "ieql"),
 )  # fmt: skip
 """Ways to an equation, by name and method."""
+KINDS = {RAW: "raw", FINISHED: "finished"}
+"""What of a sweep is meant by a method."""
+MOTOR = "motor, "
+"""The same with the costs of the preset motor."""
 
 
 def _fitted(results: Results) -> list[Finding]:
@@ -325,8 +329,8 @@ def _dear_cosine(results: Results) -> list[Finding]:
 
 
 def _machine_parts(results: Results, method: str) -> list[dict[str, Any]]:
-    if method == FINISHED:
-        return largest_budget(results.sweeps, "power_loss", "finished")
+    if method in KINDS:
+        return largest_budget(results.sweeps, "power_loss", KINDS[method])
     return results.machine.group(f"power_loss/{method}")
 
 
@@ -339,7 +343,7 @@ def _machine(results: Results) -> list[Finding]:
     """Better than genetic programming and the Gaussian process, with six parameters."""
     found = []
     rivals = [r for m in ("gp", "operon1", "operon2") if (r := _machine_row(results, m))]
-    for by, method in ((f"{PAPERS}, finished", FINISHED), (FAST, "ieql")):
+    for by, method in LEARNED:
         row = _machine_row(results, method)
         if row and rivals:
             good = sum(_middle(row) < _middle(r) for r in rivals)
@@ -353,7 +357,7 @@ def _machine(results: Results) -> list[Finding]:
 def _machine_structure(results: Results) -> list[Finding]:
     """The same structure in all runs, of the two currents alone."""
     found = []
-    for by, method in ((f"{PAPERS}, finished", FINISHED), (FAST, "ieql")):
+    for by, method in LEARNED:
         row = _machine_row(results, method)
         if row is None:
             continue
@@ -366,9 +370,11 @@ def _machine_structure(results: Results) -> list[Finding]:
 
 
 def _engine_row(results: Results, method: str, criterion: str) -> dict[str, Any] | None:
-    sweep = {FINISHED: ("engine", "finished"), "paper_motor": ("engine, motor", "finished")}
-    if method in sweep:
-        parts = largest_budget(results.sweeps, *sweep[method])
+    if method in KINDS:
+        parts = largest_budget(results.sweeps, "engine", KINDS[method])
+    elif method.startswith(MOTOR):
+        kind = KINDS[method.removeprefix(MOTOR)]
+        parts = largest_budget(results.sweeps, "engine, motor", kind)
     else:
         parts = results.engine.group(f"{GENERATED}/{method}")
     return table_row(parts, GENERATED, method, criterion) if parts else None
@@ -378,8 +384,7 @@ def _engine_accuracy(results: Results) -> list[Finding]:
     """By V_int similar to the Gaussian process or better."""
     found = []
     gp = _engine_row(results, "gp", "V_int")
-    ours = (FAST, "ieql"), (f"{FAST}, asked for accuracy", "ieql_accurate")
-    for by, method in ((f"{PAPERS}, finished", FINISHED), *ours):
+    for by, method in (*LEARNED, (f"{FAST}, asked for accuracy", "ieql_accurate")):
         row = _engine_row(results, method, "V_int")
         if row and gp:
             verdict = YES if _middle(row) <= 1.1 * _middle(gp) else NO
@@ -392,7 +397,11 @@ def _engine_sizes(results: Results) -> list[Finding]:
     """Motor factors: half the error of genetic programming at its complexity."""
     rivals = [r for m in ("operon1", "operon2") if (r := _engine_row(results, m, "V_int"))]
     found = []
-    for by, method in ((f"{PAPERS}, motor", "paper_motor"), (f"{FAST}, motor", "ieql_motor")):
+    for by, method in (
+        (f"{PAPERS}, motor, as trained", MOTOR + RAW),
+        (f"{PAPERS}, motor, finished", MOTOR + FINISHED),
+        (f"{FAST}, motor", "ieql_motor"),
+    ):
         row = _engine_row(results, method, "V_int-S")
         if row and rivals:
             best = min(map(_middle, rivals))

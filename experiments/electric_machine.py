@@ -44,13 +44,16 @@ def structures(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     found: list[Expression] = []
     inputs: set[str] = set()
     for part in parts:
-        expression = Expression.parse(chosen(part, "V_int-S")["equation"], names)
+        row = chosen(part, "V_int-S")
+        inputs |= set(row["inputs"])
+        if row["equation"] is None:  # too long to be written down
+            continue
+        expression = Expression.parse(row["equation"], names)
         if not any(
             expression.n_parameters == known.n_parameters and same_structure(expression, known, X)
             for known in found
         ):
             found.append(expression)
-        inputs |= set(expression.inputs_used)
     return {"equations": [e.text() for e in found], "inputs": sorted(inputs)}
 
 

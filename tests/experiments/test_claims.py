@@ -76,11 +76,14 @@ def test_a_perfect_fit_is_one_inside_whatever_it_does_outside(tmp_path):
 def test_one_structure_of_the_two_currents_is_the_papers(tmp_path):
     results = swept(tmp_path, {"power_loss": [10.0, 20.0]})
     for key, part in results.sweeps.parts.items():
-        if "finished" in part:
-            part["finished"]["equation"] = "0.008*I_D**2 + 0.008*I_Q**2"
-            if key.startswith("full/power_loss/1/"):
-                part["finished"]["equation"] += " + 0.1*n_mtr"
-    (found,) = claims._machine_structure(results)
+        for kind in {"raw", "finished"} & part.keys():
+            row = part[kind]
+            row |= {"equation": "0.008*I_D**2 + 0.008*I_Q**2", "inputs": ["I_D", "I_Q"]}
+            if key.startswith("full/power_loss/1/") and kind == "finished":
+                row |= {"equation": "0.008*I_D**2 + 0.1*n_mtr", "inputs": ["I_D", "n_mtr"]}
+    trained = finding(results, claims._machine_structure, "the paper's method, as trained")
+    assert (trained.verdict, trained.figure) == (YES, "1 structure of I_D, I_Q")
+    found = finding(results, claims._machine_structure, "the paper's method, finished")
     assert (found.verdict, found.runs) == (NO, "2")
     assert found.figure == "2 structures of I_D, I_Q, n_mtr"
 
