@@ -34,7 +34,7 @@ WITHOUT_PENALTY, NO_PENALTY = ("S0", "A2"), "no penalty epochs"
 """Problems with divisions and logarithms that are swept once more without penalty epochs."""
 ENGINE_EPOCHS = 8.0
 """Times as many epochs for the engine, which has fewer rows (appendix "iEQL Training")."""
-AMBIGUITY_EPOCHS = 0.1
+AMBIGUITY_EPOCHS = 0.5
 """Of the other epochs for the 19 cost ratios of the ambiguous data, one run each."""
 PARETO = "motor, 78 strengths"
 """One sweep of the engine has as many networks as the paper's, for its Pareto plot."""
