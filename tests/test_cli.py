@@ -319,7 +319,8 @@ def test_fit_passes_its_options_on(stand_in):
         *("--prior", "motor", "--domain", "domain.yaml", "--time", 5, "--trainings", 3),
         *("--select", "V_int", "--extrapolation", "data.csv", "--seed", 4, "--jobs", 2),
         *("--trainer", "paper", "--at-least", 2, "--loss", "squared", "--layers", 3, "--copies", 2),
-        *("--output-bound", 80, "--validation-fraction", 0.2),
+        *("--output-bound", 80, "--validation-fraction", 0.2, "--max-complexity", 12),
+        *("--guess", "a*load", "--guess", "b*speed"),
     )
     assert result.exit_code == 0, result.output
     X, y, held_out = (stand_in.asked.pop(name) for name in ("X", "y", "X_held_out"))
@@ -331,6 +332,8 @@ def test_fit_passes_its_options_on(stand_in):
         "copies": 2,
         "domain": {"load": (0.0, 9.0)},
         "output_bound": 80.0,
+        "max_complexity": 12.0,
+        "guesses": ["a*load", "b*speed"],
         "validation_fraction": 0.2,
         "selection": "V_int",
         "loss": "squared",
