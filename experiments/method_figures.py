@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from experiments import architecture_figure
 from experiments.budget import Budget
 from experiments.store import Part, Store
+from experiments.sweeping import largest_budget
 from ieql import IEQLRegressor
 from ieql.equations.expression import Expression, Sum
 from ieql.network import Network
@@ -49,6 +50,7 @@ GRID = 81
 GATE_SAMPLES = 10_000
 SWEEP_ROWS = 3000
 """Rows for the paper's training, of which an epoch takes as long as it has rows."""
+ERRORS = ("rmse_train", "rmse_validation", "rmse_extrapolation")
 CLEARLY = 1.5
 """A validation error so many times another one is not at the level of the noise."""
 PRINTED_DENSITIES = {
@@ -110,7 +112,8 @@ def run(store: Store, budget: Budget) -> None:
     found = store.part("gates", budget, _gates)
     store.csv("gates", _columns(found["expectation"]))
     store.figure("gates", _draw_gates(found))
-    selection = store.part("selection_s0", budget, lambda: _selection(budget))
+    sweeps = Store(store.folder, "paper_sweeps")
+    selection = store.part("selection_s0", budget, _selection, budget, sweeps)
     store.csv("selection_s0", [*selection["front"], *selection["sweep"]])
     store.figure("selection_s0", _draw_selection(selection))
     parts = [store.part(f"printed_equations/{name}", budget, _printed, name) for name in PRINTED]
@@ -365,26 +368,26 @@ def _draw_gates(part: Part) -> Figure:
 # --- selection on S0 (figure "f") ----------------------------------------------------------------
 
 
-def _selection(budget: Budget) -> Part:
+def _selection(budget: Budget, sweeps: Store) -> Part:
     """Learn S0 and store the front, the models of the paper's training, and which three are shown.
 
     The fast search stops at what explains the data, so its front ends with the selected equation.
     Too complex equations come from the paper's own training, as they do in the paper, where each
     point is a model with another regularisation strength: V_int, which looks at the validation
-    error alone, picks one of them.
+    error alone, picks one of those that are more complex than the selected equation. They are the
+    networks of a stored sweep as they were trained, or equations of a smaller one that is trained
+    now.
     """
     problem = load_problem("S0")
     model = _fitted(problem, budget, budget.rows, budget.seconds)
-    rows = min(budget.rows or SWEEP_ROWS, SWEEP_ROWS)
-    sweep = _fitted(problem, budget, rows, 2 * budget.seconds, trainer="paper").select("V_int")
     front = _front(model, "fast search")
-    models = _front(sweep, "the paper's training")
     chosen = model.selected_[0]
+    models, about = _swept(sweeps) or _trained_now(problem, budget)
+    larger = [row for row in models if row["complexity"] > front[chosen]["complexity"]]
     too_simple = _too_simple(front, chosen)
     return {
         "noise": problem.noise,
         "rows": len(problem.X.iloc[: budget.rows]),
-        "sweep_rows": rows,
         "names": list(problem.feature_names),
         "train": list(_train_box(problem)),
         "test": list(problem.domain["x1"]),
@@ -397,14 +400,37 @@ def _selection(budget: Budget) -> Part:
             row["complexity"] > front[chosen]["complexity"] for row in front
         ),
         "sweep": models,
-        "sweep_end": sweep.stop_reason_,
+        "sweep_about": about,
         "shown": {
             "too simple": too_simple,
             "selected": front[chosen],
-            "too complex": models[sweep.selected_[0]],
+            "too complex": min(larger or models, key=lambda row: float(row["rmse_validation"])),
         },
         "paper": PRINTED_SELECTION,
     }
+
+
+def _swept(sweeps: Store) -> tuple[list[dict[str, Any]], str] | None:
+    """The networks of the first complete sweep of S0 that can be written down, and what it is."""
+    known = largest_budget(sweeps, "S0", "raw")
+    if not known:
+        return None
+    columns = ("equation", "complexity", "n_parameters", *ERRORS)
+    rows = [
+        {"source": "the paper's training", **{name: row[name] for name in columns}}
+        for row in known[0]["front"]
+        if row["equation"] is not None
+    ]
+    about = f"the networks of run 0 of the budget {known[0]['budget']}, as they were trained"
+    return sorted(rows, key=lambda row: float(row["complexity"])), about
+
+
+def _trained_now(problem: Problem, budget: Budget) -> tuple[list[dict[str, Any]], str]:
+    """The equations of a small sweep, and what it is."""
+    rows = min(budget.rows or SWEEP_ROWS, SWEEP_ROWS)
+    sweep = _fitted(problem, budget, rows, 2 * budget.seconds, trainer="paper")
+    about = f"{sweep.stop_reason_}, {rows:,} rows, a smaller network than published"
+    return _front(sweep, "the paper's training"), about
 
 
 def _too_simple(front: Sequence[dict[str, Any]], chosen: int) -> dict[str, Any]:
@@ -446,10 +472,7 @@ def _front(model: IEQLRegressor, source: str) -> list[dict[str, Any]]:
 
 def _candidate(row: Mapping[str, Any], names: Sequence[str]) -> Candidate:
     """A stored row as a candidate; an error that is missing was not finite."""
-    errors: dict[str, Any] = {
-        key: float("nan") if row[key] is None else row[key]
-        for key in ("rmse_train", "rmse_validation", "rmse_extrapolation")
-    }
+    errors: dict[str, Any] = {key: float("nan") if row[key] is None else row[key] for key in ERRORS}
     expression = Expression.parse(row["equation"], names)
     return Candidate(expression, row["complexity"], row["n_parameters"], **errors)
 
@@ -723,8 +746,8 @@ def _selection_text(part: Part) -> str:
         f"{part['n_extrapolation']} points selects `{selected.text()}` from "
         f"{part['rows']:,} rows with noise {part['noise']:g}. The fast search's front has {more} "
         "than that. The too complex equation is what V_int, the "
-        "validation error alone, picks from the models of the paper's training "
-        f"({part['sweep_end']}, {part['sweep_rows']:,} rows, a smaller network than published). "
+        "validation error alone, picks from the more complex models of the paper's training "
+        f"({part['sweep_about']}). "
         f"Its validation error is {inside:.3g} times the noise, its error outside the train domain "
         f"{outside} times.\n\n"
         "| equation | from | complexity | validation RMSE | extrapolation RMSE | paper: complexity "
