@@ -461,6 +461,12 @@ def test_suggest_prints_points_and_why(undecided):
     ]
 
 
+def test_an_equation_cannot_be_tried_on_rows_that_came_from_no_file(undecided):
+    """As those of the demo."""
+    sentence = "The rows of the run in 'run' came from no file; try the equation in Python"
+    assert sentence in failure("try", "run", "a*x")
+
+
 def test_suggest_within_limits(undecided):
     Path("limits.yaml").write_text("x: [1.2, 1.4]\nz: '1,2'\n")
     by_file = ieql("suggest", "run", "-n", 3, "--limits", "limits.yaml", "--out", "file.csv")

@@ -477,8 +477,13 @@ def try_equation(
 ) -> None:
     """Fit an equation of your own to the rows of a run, and say how it stands beside the front."""
     model = _load(run)
-    from ieql.run.resume import read_asked
+    from ieql.run.resume import data_files, read_asked
 
+    if not data_files(run):
+        raise IeqlError(
+            f"The rows of the run in {str(run)!r} came from no file; try the equation in Python: "
+            "model.try_equation(text, X=X, y=y)."
+        )
     names = model.target_names_
     if target is not None and target not in names:
         raise IeqlError(f"The run has no output {target!r}.{nearest(target, names)}")
