@@ -15,7 +15,8 @@ from ieql.data.intake import refuse_extremes, target_names
 from ieql.data.sample import Sample
 from ieql.data.table import check_table
 from ieql.equations.expression import Expression
-from ieql.equations.formula import Formula, FormulaFit, fit, with_few_digits
+from ieql.equations.formula import Formula
+from ieql.equations.formula_fit import FormulaFit, fit, with_few_digits
 from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from ieql.equations.expression import Expression
-from ieql.equations.formula import Effort, Formula, fit
+from ieql.equations.formula import Formula
+from ieql.equations.formula_fit import Effort, fit
 from ieql.equations.refit import refit
 from ieql.errors import IeqlError, shown
 from ieql.target import Target

@@ -12,7 +12,8 @@ from ieql.alternatives import AS_GOOD
 from ieql.data.intake import Measurements
 from ieql.equations.expression import Expression
 from ieql.equations.finish import FinishedEquation
-from ieql.equations.formula import Formula, cross_fitted, fit, with_few_digits
+from ieql.equations.formula import Formula
+from ieql.equations.formula_fit import cross_fitted, fit, with_few_digits
 from ieql.equations.precision import standard_errors
 from ieql.equations.proof import prove
 from ieql.equations.refit import refit as fitted
