@@ -42,7 +42,7 @@ def test_the_covariance_gives_the_error_of_a_prediction():
 def test_columns_of_an_array_have_numbers_and_a_sorted_table_is_no_trap():
     """The first rows of a sorted table are those at which the formula is undefined or flat."""
     x = np.linspace(-1.0, 4.0, 5000)
-    y = np.where(x < 0, 0.0, 0.0) + 2.0 / (1.0 + np.exp(-3.0 * (x - 3.0)))
+    y = 2.0 / (1.0 + np.exp(-3.0 * (x - 3.0)))
     found = ieql.fit_formula("a/(1 + exp(-k*(x0 - m)))", x[:, None], y)
     assert found.constants["value"].to_list() == pytest.approx([2.0, 3.0, 3.0])
 
@@ -79,6 +79,19 @@ def test_one_constant_too_many_is_said_where_it_stands():
 def test_tables_that_do_not_fit_are_refused(X, y, message):
     with pytest.raises(IeqlError, match=message):
         ieql.fit_formula("a*t + b", X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"random_state": "x"}, "random_state must be a whole number of at least 0, not 'x'"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0, not -1"),
+        ({"sample_weight": ["much"] * 50}, "sample_weight"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(IeqlError, match=message):
+        ieql.fit_formula("a*t + b", TABLE, NOISY, **options)
 
 
 def test_a_table_without_a_column_of_the_formula_is_refused():

@@ -91,6 +91,10 @@ def test_rows_are_not_saved_but_may_be_given_again(model, tmp_path):
         assert again["nats"] == pytest.approx(row["nats"], abs=1e-6)
         with pytest.raises(IeqlError, match="y has 2 column"):
             other.try_equation("a*speed", X=X, y=np.zeros((80, 2)))
+        with pytest.raises(IeqlError, match="Give X and y together"):
+            other.try_equation("a*speed", X=X)
+        with pytest.raises(IeqlError, match=r"X has 80 rows but y has the shape \(3,\)"):
+            other.try_equation("a*speed", X=X, y=TORQUE[:3])
 
 
 def test_on_the_command_line(tmp_path, monkeypatch):

@@ -17,7 +17,8 @@ from ieql.data.table import check_table
 from ieql.equations.expression import Expression
 from ieql.equations.formula import Formula
 from ieql.equations.formula_fit import FormulaFit, fit, with_few_digits
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
+from ieql.options import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,6 +160,12 @@ def fit_formula(
         outputs = outputs[:, 0]
     if outputs.ndim != 1:
         raise IeqlError(f"y must be one column, not an array of the shape {outputs.shape}.")
+    if np.asarray(sample_weight).dtype.kind in "OUS" and sample_weight is not None:
+        check_table(sample_weight, "sample_weight", min_rows=0)
+    if not is_whole(random_state) or random_state < 0:
+        raise IeqlError(
+            f"random_state must be a whole number of at least 0, not {shown(random_state)}."
+        )
     data = Dataset.of(inputs, outputs, sample_weight, None, names, target_names(y, outputs)[:1])
     refuse_extremes(data)
     sample = Sample(np.ascontiguousarray(data.X.T), data.y[:, 0], data.weight)

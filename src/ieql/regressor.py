@@ -714,8 +714,13 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 )
             return known
         model, table = self._fitted(), self._rows_to_predict(X)
+        if y is None:
+            raise IeqlError("Give X and y together, or neither.")
         check_table(y, "y", min_rows=1)
-        targets = np.asarray(y, dtype=np.float64).reshape(len(table), -1)
+        targets = np.asarray(y, dtype=np.float64)
+        if targets.shape[:1] != (len(table),):
+            raise IeqlError(f"X has {len(table)} rows but y has the shape {targets.shape}.")
+        targets = targets.reshape(len(table), -1)
         if targets.shape[1] != len(model.targets):
             raise IeqlError(
                 f"y has {targets.shape[1]} column(s), but the fit has {len(model.targets)} "

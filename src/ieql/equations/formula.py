@@ -68,8 +68,8 @@ class Formula:
         expression = parse(text, (*inputs, *constants), custom, in_exponents=constants)
         if not known & set(names_in(text)):
             raise IeqlError(
-                f"The formula holds no column of the table ({listed(inputs)}); names that are "
-                f"none are constants: {listed(constants) or 'there are none'}."
+                f"The formula holds no column of the table ({listed(inputs)}). "
+                f"Its names count as constants: {listed(constants) or 'it has none'}."
             )
         return cls(text, tuple(inputs), tuple(constants), expression, custom)
 

@@ -211,8 +211,8 @@ class NetworkTraining:
     def _is_gone(self, model: Model, strength: float | None) -> NDArray[np.bool_]:
         """Which weights are no longer trained, because their gates have shut for good.
 
-        At the lower limit of log α a gate would open in one of 30,000 steps, by which no gate ever
-        came back: such weights are left out, which makes most of a training several times as fast.
+        At the lower limit of log α a gate would open in one of 30,000 steps, too seldom to come
+        back: its weight is left out, which makes most of a training several times as fast.
         """
         if strength is None:
             return np.zeros(len(self.cost), bool)
