@@ -86,7 +86,8 @@ def test_tables_that_do_not_fit_are_refused(X, y, message):
     [
         ({"random_state": "x"}, "random_state must be a whole number of at least 0, not 'x'"),
         ({"random_state": -1}, "random_state must be a whole number of at least 0, not -1"),
-        ({"sample_weight": ["much"] * 50}, "sample_weight"),
+        ({"sample_weight": ["much"] * 50}, "sample_weight must hold one number for each of the 50"),
+        ({"sample_weight": "much"}, "sample_weight must hold one number .* rows, not 'much'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

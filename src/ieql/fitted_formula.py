@@ -160,8 +160,6 @@ def fit_formula(
         outputs = outputs[:, 0]
     if outputs.ndim != 1:
         raise IeqlError(f"y must be one column, not an array of the shape {outputs.shape}.")
-    if np.asarray(sample_weight).dtype.kind in "OUS" and sample_weight is not None:
-        check_table(sample_weight, "sample_weight", min_rows=0)
     if not is_whole(random_state) or random_state < 0:
         raise IeqlError(
             f"random_state must be a whole number of at least 0, not {shown(random_state)}."

@@ -24,7 +24,7 @@ from ieql.data.table import (
     read_csv,
     split_target,
 )
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, nearest, shown
 from ieql.files import MAX_NAME
 
 __all__ = [
@@ -423,7 +423,13 @@ def _names(
 def _checked_weight(sample_weight: ArrayLike | None, n: int) -> Floats:
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise IeqlError(
+            f"sample_weight must hold one number for each of the {n} rows, not "
+            f"{shown(sample_weight)}."
+        ) from None
     if weight.shape != (n,):
         raise IeqlError(
             f"sample_weight must hold one number for each of the {n} rows, but its shape is "
