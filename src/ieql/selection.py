@@ -113,6 +113,9 @@ class Candidate:
         them: what is shared is described once (`ieql.shared_fronts`).
     is_taught : bool
         Whether a smooth surface through the rows taught its constants, not the rows themselves.
+    lines : tuple of int
+        The lines of trainings for accuracy that it stems from (`ieql.training.fast.accurate`): none
+        for what other trainings found, several for a mean of equations.
     """
 
     expression: Expression
@@ -133,6 +136,7 @@ class Candidate:
     ambiguity: float = 0.0
     saved: float = 0.0
     is_taught: bool = False
+    lines: tuple[int, ...] = ()
 
     @property
     def rmse_rows(self) -> float:
@@ -183,6 +187,7 @@ class Candidate:
             "ambiguity": self.ambiguity,
             "saved": self.saved,
             "is_taught": self.is_taught,
+            "lines": list(self.lines),
         }
 
     @classmethod
@@ -217,6 +222,7 @@ class Candidate:
             ambiguity=float(form.get("ambiguity", 0.0)),
             saved=float(form.get("saved", 0.0)),
             is_taught=bool(form.get("is_taught", False)),
+            lines=tuple(int(k) for k in form.get("lines", ())),
             **errors,
         )
 

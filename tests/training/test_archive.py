@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate, Front
 from ieql.training.archive import Archive, knees
@@ -24,6 +26,15 @@ def test_a_cell_keeps_the_two_best():
     assert sorted(c.rmse_train for c in archive) == [1 / 5, 1 / 4]
     assert not archive.would_accept(Expression.parse("cos(9*y)", ("x", "y")), 2.0, 0.3)
     assert archive.would_accept(Expression.parse("cos(9*y)", ("x", "y")), 2.0, 0.22)
+
+
+def test_lines_of_trainings_do_not_push_each_other_out():
+    """Their mean is better than either, as long as both are there."""
+    found = [candidate(f"cos({k}*x)", 1.0 / k) for k in range(2, 6)]
+    archive = Archive([replace(c, lines=(k % 2,)) for k, c in enumerate(found)])
+    assert len(archive) == 4
+    again = Archive.from_form(archive.to_form(), {})
+    assert [c.lines for c in again] == [c.lines for c in archive]
 
 
 def test_an_equation_of_known_structure_must_be_clearly_better():

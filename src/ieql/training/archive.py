@@ -38,13 +38,21 @@ for: from little more than noise explains to what a shorter description asks for
 PER_PRICE = 4
 SPARE_ROWS = 3
 """Rows beyond its constants that an equation must explain to be called exact."""
-Cell = tuple[int, frozenset[str]]
+Cell = tuple[int, frozenset[str], tuple[int, ...]]
 
 
-def cell(expression: Expression, complexity: float) -> Cell:
-    """The cell of an expression: rounded complexity, and the units that feed the output."""
+def cell(expression: Expression, complexity: float, lines: tuple[int, ...] = ()) -> Cell:
+    """The cell of an expression: rounded complexity, the units that feed the output, its lines.
+
+    Lines of trainings for accuracy do not push each other out: a mean of equations is the better,
+    the less they have to do with each other.
+    """
     types = frozenset(expression.source_name(i) for s in expression.outputs for i in s.sources)
-    return round(complexity), types
+    return round(complexity), types, lines
+
+
+def _cell_of(c: Candidate) -> Cell:
+    return cell(c.expression, c.complexity, c.lines)
 
 
 class Archive:
@@ -95,7 +103,7 @@ class Archive:
         for c in rivals:
             archive._keep_rival(c)
         for c in members:
-            archive._cells.setdefault(cell(c.expression, c.complexity), []).append(c)
+            archive._cells.setdefault(_cell_of(c), []).append(c)
         archive.front.merge(front)
         archive.inner.merge(archive.front)
         return archive
@@ -157,7 +165,7 @@ class Archive:
         on_front = self.front.add(candidate)
         self.inner.add(candidate)
         self._keep_rival(candidate)
-        members = self._cells.setdefault(cell(candidate.expression, candidate.complexity), [])
+        members = self._cells.setdefault(_cell_of(candidate), [])
         if any(_alike(candidate, c) for c in members):
             return on_front
         members.append(candidate)
@@ -203,9 +211,11 @@ class Archive:
         size = candidate.n_parameters + sum(s.bias != 0.0 for s in candidate.expression.sums)
         return self.n_rows * math.log(candidate.rmse_train**2 + ROUNDING) + price * size
 
-    def worthwhile(self, prices: Sequence[float] = PRICES) -> list[Candidate]:
-        """Those that are most worth their constants, the best few at each price."""
-        known = self.known()
+    def worthwhile(
+        self, prices: Sequence[float] = PRICES, known: Sequence[Candidate] | None = None
+    ) -> list[Candidate]:
+        """Those, of some or of all, that are most worth their constants: a few at each price."""
+        known = self.known() if known is None else known
         best: dict[int, Candidate] = {}
         for price in prices:
             order = sorted(known, key=lambda c: (self.worth(c, price), c.complexity))

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
 
 from ieql.equations.expression import Expression
 from ieql.training.fast import surface
 from ieql.training.fast.surface import with_surface
+from ieql.training.fast.surrogate import Surrogate
 from tasks import NAMES, make_task
 
 FORMULA = "cos(3*x) + x*y"
@@ -68,3 +70,18 @@ def test_what_it_expects_of_an_equation_is_what_new_rows_show(task):
     off = task.surface.points.y[:200] + 0.25 * np.sign(rows[0] - 0.3)
     assert task.surface.expected(off) == pytest.approx(np.hypot(task.surface.error, 0.25), rel=0.1)
     assert task.surface.expected(exact) < 1.1 * task.surface.error
+
+
+def test_rows_left_out_of_the_rougher_process_are_left_out():
+    """By a closed form; here each row is left out in turn, with the same lengths and noise."""
+    rows = make_task(FORMULA, n=40, noise=0.2).train
+    rows = replace(rows, weight=np.linspace(0.5, 2.0, 40))
+    process = Surrogate.fit(rows, (0, 1))
+    kernel, noise = surface._learned(process)
+    _, left_out = surface._rough(process, process.rows)
+    for k in (0, 17, 39):
+        others = np.arange(40) != k
+        without = GaussianProcessRegressor(kernel, alpha=noise[others], optimizer=None)
+        without.fit(process.rows.T[others], process.y[others])
+        error = process.y[k] - without.predict(process.rows.T[[k]])[0]
+        assert left_out[k] == pytest.approx(process.scale * error, rel=1e-6)

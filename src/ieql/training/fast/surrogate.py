@@ -185,12 +185,13 @@ class Surrogate:
 
     # --- predictions ---------------------------------------------------------------------------
 
-    def _seen(self, XT: Array) -> Array:
+    def seen(self, XT: Array) -> Array:
+        """Points, inputs of the data × points, in the coordinates of the process."""
         return np.stack([c(XT[i]) for c, i in zip(self.coordinates, self.inputs, strict=True)])
 
     def predict(self, XT: Array) -> Array:
         """The function at some points, inputs of the data × points."""
-        values: Array = self._kernel(self._seen(XT), self.rows) @ self._alpha
+        values: Array = self._kernel(self.seen(XT), self.rows) @ self._alpha
         return self.mean + self.scale * values
 
     def error(self, XT: Array) -> float:
@@ -206,7 +207,7 @@ class Surrogate:
         """
         from scipy.linalg import solve_triangular
 
-        seen = self._seen(XT)
+        seen = self.seen(XT)
         cross = self._kernel.part(group, seen, self.rows)
         root = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         covariance = self._kernel.part(group, seen, seen) - root.T @ root
@@ -224,7 +225,7 @@ class Surrogate:
         """
         from scipy.linalg import solve_triangular
 
-        seen = self._seen(XT)
+        seen = self.seen(XT)
         cross = self._kernel(seen, self.rows)
         root = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         root = root.T.reshape(-1, together, root.shape[0])
