@@ -24,6 +24,7 @@ from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
+from ieql.means import means
 from ieql.model import FittedModel, chosen, versions
 from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
@@ -343,10 +344,15 @@ def _finish_all(
         for key, function, args in jobs:
             if key not in finished:
                 finished[key] = function(*args[:-1], 0.0)
-    return {
+    found = {
         k: [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
         for k in which
     }
+    bound = options.output_bound
+    for k in which:
+        if targets[k].task.accurate and not state.interrupted and time.monotonic() < deadline:
+            found[k] += means(found[k], targets[k], None if bound is None else (-bound, bound))
+    return found
 
 
 def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
@@ -508,14 +514,30 @@ def _few_large(chosen: Sequence[Candidate], archive: Archive) -> list[Candidate]
     prices of a constant.
     """
     small = [c for c in chosen if c.n_parameters <= MANY_IF_ACCURATE]
-    large = [c for c in chosen if c.n_parameters > MANY_IF_ACCURATE]
+    large = [c for c in archive.known() if c.n_parameters > MANY_IF_ACCURATE]
+    lines = sorted({c.lines for c in large})
+    # Each line has its share, as a mean of equations takes one of each (`ieql.means`).
+    shares = [
+        _best_large([c for c in large if c.lines == line], archive, MOST_LARGE // len(lines))
+        for line in lines
+    ]
+    return small + [c for share in shares for c in share]
+
+
+def _best_large(large: Sequence[Candidate], archive: Archive, most: int) -> list[Candidate]:
+    """The best of some large equations, by several measures."""
     # A smaller error of the few rows kept back does not hide what a surface has taught.
-    taught = [c for c in archive.known() if c.is_taught and c.n_parameters > MANY_IF_ACCURATE]
-    best = sorted(thinned(Front(taught)), key=lambda c: c.rmse_validation)[: MOST_LARGE // 2]
-    best += sorted(large, key=lambda c: c.rmse_validation)[: MOST_LARGE // 4]
-    best += [c for c in archive.worthwhile() if c.n_parameters > MANY_IF_ACCURATE]
-    best += reversed(large)
-    return small + list({id(c): c for c in best}.values())[:MOST_LARGE]
+    by_teacher = [
+        sorted(thinned(Front(c for c in large if c.is_taught is taught)), key=_error)
+        for taught in (True, False)
+    ]
+    best = by_teacher[0][: most // 2] + by_teacher[1][: max(most // 4, 1)]
+    best += archive.worthwhile(known=large) + by_teacher[0] + by_teacher[1]
+    return list({id(c): c for c in best}.values())[:most]
+
+
+def _error(candidate: Candidate) -> float:
+    return candidate.rmse_validation
 
 
 def finish_candidate(
@@ -555,5 +577,6 @@ def finish_candidate(
     if equation is None:
         return None
     finished = target.candidate(equation, is_taught=surface is not None)
+    finished = replace(finished, lines=candidate.lines)
     # Written otherwise it may have become larger.
     return finished if finished.complexity <= target.task.max_complexity else None

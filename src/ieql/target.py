@@ -16,7 +16,7 @@ from ieql.data.dependence import dependence
 from ieql.data.outliers import gross_outliers, stand_far_off
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
-from ieql.equations.cross_fitted import cross_fitted
+from ieql.equations.cross_fitted import cross_fitted, left_out_one_by_one
 from ieql.equations.description import heavier_tails
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.finish import FinishedEquation
@@ -170,20 +170,39 @@ class Target:
         by the rows, is measured by that alone. One of many constants that rows have taught is
         measured by rows kept back, too, as the best of many there is the best by chance.
         """
+        if self.has_many_constants(expression.n_parameters):
+            judges = self.left_out_rows(expression, is_taught)
+            return max(math.sqrt(np.average(r**2, weights=weight)) for r, weight in judges)
         if not self.is_cross_fitted:
             return _rmse(expression, self.held_out)
-        errors = []
+        expected = 0.0
         if self.task.accurate and self.surface is not None:
-            rows = self.rows.subset(~self.left_out)
-            errors.append(self.surface.expected(expression.evaluate(rows.XT.T)[:, 0]))
+            expected = self.surface.expected(self._at_all_rows(expression))
             if is_taught:
-                return errors[0]
-        fitting = self.fitting
-        if self.has_many_constants(expression.n_parameters):
-            fitting = self.training
-            errors.append(_rmse(expression, self.held_out))
-        errors.append(cross_fitted(expression, fitting) * self.flattery(expression))
-        return max(errors)
+                return expected
+        return max(expected, cross_fitted(expression, self.fitting) * self.flattery(expression))
+
+    def left_out_rows(self, expression: Expression, is_taught: bool) -> list[tuple[Array, Array]]:
+        """Residuals of rows that had no say in the constants of a large equation, with weights.
+
+        One pair for each of those who judge it; the largest error counts.
+        """
+        held_out = self.held_out.y - expression.evaluate(self.held_out.XT.T)[:, 0]
+        kept_back = held_out, self.held_out.weight
+        if not self.is_cross_fitted:
+            return [kept_back]
+        judges = []
+        if self.surface is not None:
+            rows = self.rows.subset(~self.left_out)
+            judges.append((self.surface.left_out_of(self._at_all_rows(expression)), rows.weight))
+            if is_taught:
+                return judges
+        one_by_one = left_out_one_by_one(expression, self.training) * self.flattery(expression)
+        return [*judges, kept_back, (one_by_one, self.training.weight)]
+
+    def _at_all_rows(self, expression: Expression) -> Array:
+        value: Array = expression.evaluate(self.rows.subset(~self.left_out).XT.T)[:, 0]
+        return value
 
     def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
         """How many times smaller errors look than they are because the rows chose the structure."""

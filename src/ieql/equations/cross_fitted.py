@@ -32,7 +32,8 @@ def cross_fitted(expression: Expression, sample: Sample, max_steps: int = 8) -> 
     free = free_constants(expression)
     program = Program.of(expression)
     if len(free) > MANY_CONSTANTS:
-        return _left_out_one_by_one(expression, sample)
+        residual = left_out_one_by_one(expression, sample)
+        return float(np.sqrt(np.average(residual**2, weights=sample.weight)))
     total = 0.0
     for weight in _folds(sample.weight):
         rest = sample.weight - weight
@@ -52,18 +53,18 @@ def cross_fitted(expression: Expression, sample: Sample, max_steps: int = 8) -> 
     return math.sqrt(total / sample.weight.sum()) if math.isfinite(total) else math.inf
 
 
-def _left_out_one_by_one(expression: Expression, sample: Sample) -> float:
-    """The same to first order, each row by all others: residuals over one minus their leverage."""
+def left_out_one_by_one(expression: Expression, sample: Sample) -> Array:
+    """Residual of each row predicted by all others, to first order: over one minus its leverage."""
     known = Information.of(expression, sample)
     if known is None:
-        return math.inf
+        return np.full(len(sample), math.inf)
     value, J = Program.of(expression).jacobian(sample.XT, free=known.free)
     spread = np.linalg.solve(known.factor.T, J / known.size[:, None])
     weight = sample.weight / sample.weight.sum()
     # Of a row that was measured several times one is left out.
     leverage = np.sum(spread**2, axis=0) * np.minimum(weight, 1.0 / known.n_rows)
-    residual = (sample.y - value) / (1.0 - np.minimum(leverage, LARGEST_LEVERAGE))
-    return float(np.sqrt(weight @ residual**2))
+    residual: Array = (sample.y - value) / (1.0 - np.minimum(leverage, LARGEST_LEVERAGE))
+    return residual
 
 
 def _folds(weight: Array) -> list[Array]:

@@ -8,19 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ieql.equations.expression import Expression
 from ieql.equations.safety import is_safe
 from ieql.selection import CRITERIA
 from ieql.training.archive import Archive
 from ieql.training.fast.accurate import (
-    MOST,
     AccuracySettings,
     _parent,
     _taught_share,
     accurate,
     can_be_accurate,
     least_worth,
-    mean_of,
     most_constants,
 )
 from ieql.training.fast.island import ACCURACY, FastSettings
@@ -28,7 +25,7 @@ from ieql.training.fast.network_fit import Rows
 from ieql.training.fast.search import FastTrainer, _may_be_accurate
 from ieql.training.fast.surface import with_surface
 from ieql.training.trainers import Budget, mean_predictor, restored, train
-from tasks import NAMES, make_task
+from tasks import make_task
 
 FORMULA = "cos(4*x*y + x) + cos(2*x + 3*y*y)*x + log(x + 1.3)"
 QUICK = AccuracySettings(
@@ -70,7 +67,7 @@ def texts(state):
 def test_a_random_network_gives_equations_of_many_sizes():
     task = task_with()
     found = found_by(task, archive_of(task), settings=replace(QUICK, fresh=1.0))
-    sizes = [c.n_parameters for c in found if len(c.lines) == 1]
+    sizes = [c.n_parameters for c in found]
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) >= 5
     assert max(sizes) > 40
@@ -112,21 +109,11 @@ def test_a_surface_that_an_equation_has_surpassed_seldom_teaches():
     assert _taught_share(task, archive, QUICK) == QUICK.seldom_taught
 
 
-def test_a_mean_has_what_its_equations_share_once():
-    texts = ("cos(2*x*y) + x*y", "x*y - 4*cos(3*x) + 2")
-    one, two = (Expression.parse(t, NAMES) for t in texts)
-    mean = mean_of([one, two])
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    np.testing.assert_allclose(mean.evaluate(X), (one.evaluate(X) + two.evaluate(X)) / 2)
-    assert mean.unit_counts()["mul"] == 1
-
-
 def lines_of(task, *lines):
     """An archive with equations of some lines only."""
     archive = archive_of(task)
     found = found_by(task, archive, settings=replace(QUICK, fresh=1.0))
-    single = [c for c in found if len(c.lines) == 1]
-    return Archive([replace(c, lines=(k,)) for k in lines for c in single], task.train.n_rows)
+    return Archive([replace(c, lines=(k,)) for k in lines for c in found], task.train.n_rows)
 
 
 def test_a_line_goes_on_from_its_own_equations_alone():
@@ -141,17 +128,6 @@ def test_a_line_goes_on_from_its_own_equations_alone():
 
     assert parent(1) is None
     assert parent(2) is not None
-
-
-def test_means_of_the_best_of_each_line_are_offered():
-    task = task_with()
-    archive = lines_of(task, 1, 2, 3)
-    found = found_by(task, archive, 1)
-    means = [c for c in found if len(c.lines) > 1]
-    assert {len(c.lines) for c in means} == {2, 3}
-    assert all(c.n_parameters <= MOST for c in means)
-    (own,) = {c.lines for c in found if len(c.lines) == 1}
-    assert all(own[0] in c.lines for c in means)
 
 
 @pytest.mark.parametrize(

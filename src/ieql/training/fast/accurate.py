@@ -12,8 +12,7 @@ through the rows (`ieql.training.fast.surface`) instead, which is known at as ma
 likes; unless networks have turned out to be better than the surface.
 
 Two networks that were found apart from each other err in different places, and their mean errs less
-than either; so there are several lines of trainings that share no equation, and the means of the
-best of each are offered, too.
+than either (`ieql.means`); so there are several lines of trainings that share no equation.
 
 Only training rows judge networks in here; rows kept back say which of the two teaches them. What
 is asked for, the least error of other rows, is judged by the selection alone.
@@ -22,15 +21,13 @@ is asked for, the least error of other rows, is judged by the selection alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.builder import Builder, translate
-from ieql.equations.expression import Expression, Sum
+from ieql.equations.expression import Expression
 from ieql.equations.extract import extract
 from ieql.equations.program import Program
 from ieql.network import Network
@@ -191,63 +188,11 @@ def accurate(
         states = _from_dense(task, rows, inputs, rng, settings)
     else:
         states = _regrown(task, parent, rows, inputs, rng, settings, price)
-
-    def offered(expression: Expression, lines: tuple[int, ...]) -> Candidate | None:
-        candidate = task.candidate(expression)
-        if candidate is not None:
-            candidate = replace(candidate, lines=lines)
-        return _as_taught(task, candidate) if taught and candidate is not None else candidate
-
-    found = []
     for state in states:
-        candidate = None if state is None else offered(_expression(task, state), (line,))
-        found += [] if candidate is None else [candidate]
-        yield candidate
-    best = _best_of_lines(task, archive, found, taught, price)
-    for members in _partners(best, line):
-        yield offered(mean_of([c.expression for c in members]), _lines(members))
-
-
-# --- means of several ----------------------------------------------------------------------------
-
-
-def _best_of_lines(
-    task: Task, archive: Archive, found: Sequence[Candidate], taught: bool, price: float
-) -> dict[int, dict[int, Candidate]]:
-    """For means of two, three …, the best equation of each line that is small enough for them."""
-    single = [c for c in (*archive.known(), *found) if len(c.lines) == 1 and c.is_taught is taught]
-
-    def value(c: Candidate) -> float:
-        return _taught_worth(task, c, price) if taught else archive.worth(c, price)
-
-    worst_first = sorted(single, key=value, reverse=True)
-    numbers = range(2, 1 + len({c.lines for c in single}))
-    return {n: {c.lines[0]: c for c in worst_first if n * c.n_parameters <= MOST} for n in numbers}
-
-
-def _partners(
-    best: Mapping[int, Mapping[int, Candidate]], line: int
-) -> Iterator[tuple[Candidate, ...]]:
-    """Equations of which to take the mean: one of this line, and some of others."""
-    for n, of_line in best.items():
-        if line in of_line:
-            others = sorted(set(of_line) - {line})
-            for some in combinations(others, n - 1):
-                yield (of_line[line], *(of_line[k] for k in some))
-
-
-def _lines(members: Sequence[Candidate]) -> tuple[int, ...]:
-    return tuple(sorted(k for c in members for k in c.lines))
-
-
-def mean_of(expressions: Sequence[Expression]) -> Expression:
-    """The mean of equations for one target; what they have in common is in it once."""
-    builder = Builder(expressions[0].names)
-    total = Sum(0.0)
-    for e in expressions:
-        value = translate(e.outputs[0], builder.copy(e))
-        total = total.plus(value.scaled(1.0 / len(expressions)))
-    return builder.expression(total)
+        candidate = None if state is None else task.candidate(_expression(task, state))
+        if candidate is not None:
+            candidate = replace(candidate, lines=(line,))
+        yield _as_taught(task, candidate) if taught and candidate is not None else candidate
 
 
 def _as_taught(task: Task, candidate: Candidate) -> Candidate:

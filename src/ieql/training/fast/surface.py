@@ -78,9 +78,12 @@ class Surface:
         Each row is left out in turn, as far as it had a say in the surface. `values` are those of
         the equation at the rows.
         """
-        apart = values - self.points.y[: len(self.left_out)]
         with np.errstate(over="ignore"):
-            return float(np.sqrt(np.average((self.left_out - apart) ** 2, weights=self._weight)))
+            return float(np.sqrt(np.average(self.left_out_of(values) ** 2, weights=self._weight)))
+
+    def left_out_of(self, values: Array) -> Array:
+        """How far each row would lie from such an equation if it had no say in the surface."""
+        return self.left_out - (values - self.points.y[: len(self.left_out)])
 
 
 def laid(rows: Sample, inputs: Sequence[int]) -> Surface | None:
