@@ -554,6 +554,8 @@ def select_equation(
         folder.write_report(model.report_html())
     for k, name in enumerate(model.target_names_):
         typer.echo(visible(f"{name} = {model.fitted_.candidate(output=k).expression.text()}"))
+        for line in model.fitted_.where(k):
+            typer.echo(visible(f"  where {line}"))
         typer.echo(visible(model.fitted_.why(k)))
 
 

@@ -37,7 +37,15 @@ from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
 from ieql.training.trainers import Budget, State, Trainer, train
 
-__all__ = ["Earlier", "compile_for", "finish_candidate", "learn"]
+__all__ = [
+    "Earlier",
+    "View",
+    "compile_for",
+    "finish_candidate",
+    "front_of",
+    "learn",
+    "with_earlier",
+]
 
 Array = NDArray[np.float64]
 KERNELS = ("ieql.equations.kernels",)
@@ -139,7 +147,7 @@ def learn(
         The last one, with the finished model.
     """
     earlier = earlier or Earlier()
-    view = _View(options, measured, targets, evidence, start, earlier.seconds)
+    view = View(options, measured, targets, evidence, start, earlier.seconds)
 
     def tell(state: State) -> None:
         snapshot = view.of(state)
@@ -164,18 +172,18 @@ def learn(
     if state.interrupted and observers:
         tell(state)  # what came in since the last round
     finished = _finish_all(options, targets, state, start, range(len(targets)))
-    fronts = {k: _front_of(finished[k], t) for k, t in enumerate(targets)}
+    fronts = {k: front_of(finished[k], t) for k, t in enumerate(targets)}
     if options.loss == "auto" and not state.interrupted:
         try:
             again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
             changed = [k for k, t in enumerate(again) if t is not targets[k]]
             finished |= _finish_all(options, again, state, start, changed)
-            fronts |= {k: _front_of(finished[k], again[k]) for k in changed}
+            fronts |= {k: front_of(finished[k], again[k]) for k in changed}
             targets = again
         except KeyboardInterrupt:
             state.interrupted = True
     for k, known in enumerate(earlier.fronts):
-        fronts[k] = _with_earlier(fronts[k], known, targets[k])
+        fronts[k] = with_earlier(fronts[k], known, targets[k])
     places = range(len(targets))
     fronts = _shared(options, fronts, finished, targets, state, start)
     last = view.finished([fronts[k] for k in places], [finished[k] for k in places], targets, state)
@@ -187,7 +195,7 @@ def learn(
 # --- snapshots ---------------------------------------------------------------------------------
 
 
-class _View:
+class View:
     """Makes snapshots of a search; equations in the user's coordinates are kept."""
 
     def __init__(
@@ -349,13 +357,15 @@ def _finish_all(
         for k in which
     }
     bound = options.output_bound
+    # Means are quickly made, but not after the end.
+    end = start + (options.max_time or float("inf"))
     for k in which:
-        if targets[k].task.accurate and not state.interrupted and time.monotonic() < deadline:
+        if targets[k].task.accurate and not state.interrupted and time.monotonic() < end:
             found[k] += means(found[k], targets[k], None if bound is None else (-bound, bound))
     return found
 
 
-def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
+def front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
     """The front, on which of equally complex equations that with the shortest description stands.
 
     The shortest of all is on it in any case: with few rows one with more constants may have the
@@ -454,7 +464,7 @@ def _shared(
     return dict(enumerate(found))
 
 
-def _with_earlier(
+def with_earlier(
     front: list[Candidate], earlier: Sequence[Candidate], target: Target
 ) -> list[Candidate]:
     """A front with the equations that an earlier part of the run has shown: none gets worse."""

@@ -252,6 +252,18 @@ class FittedModel:
         """The selected equations of all outputs as one network; `index` as in `expressions`."""
         return Whole.of(self.expressions(index, precise), self.targets, self.prior)
 
+    def parts(self, index: int | None = None) -> pd.DataFrame:
+        """What was learned of the parts of a form; empty if there was none."""
+        import pandas as pd
+
+        (place, *_) = self.rows_of(index)
+        found = self.candidate(place).parts
+        return pd.DataFrame([(label, e.text()) for label, e in found], columns=["part", "equation"])
+
+    def where(self, output: int = 0) -> list[str]:
+        """The parts of the selected equation of an output, a line each; empty without a form."""
+        return [f"{label} = {e.text()}" for label, e in self.candidate(output=output).parts]
+
     def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
         """The constants of the selected equations, or of row `index` of `equations`, as a table.
 

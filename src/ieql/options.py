@@ -199,6 +199,20 @@ def _texts(name: str, value: Any) -> list[str]:
     return list(given)
 
 
+def _form(name: str, value: Any) -> str | dict[str, Any] | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(value.get("equation"), str):
+        from ieql.prior import Prior
+
+        own = {k: Prior.of(v).to_dict() for k, v in value.items() if k != "equation"}
+        return {"equation": value["equation"], **own}
+    raise IeqlError(
+        f"{name} must be a text like 'a*f(x) + g(z)', or a mapping with such a text as 'equation' "
+        f"and a prior for some of its parts, not {shown(value)}."
+    )
+
+
 def _loss(name: str, value: Any) -> str:
     if not isinstance(value, str) or value not in LOSSES:
         raise IeqlError(
@@ -390,6 +404,22 @@ class FitOptions:
                 list[str],
                 "EQUATION",
                 default=None,
+            ),
+        ),
+    )
+    form: Any = field(
+        default=None,
+        metadata=_option(
+            "str or mapping, optional",
+            'What is known of the equation, such as ``"U*I*f(T) + g(n, T)"``: functions that are '
+            "no units are learned, names that are no inputs are constants. A mapping holds it as "
+            "``equation`` and a prior of its own for any of the parts, by name.",
+            _form,
+            flag=Flag(
+                "--form",
+                "What is known of the equation, like 'U*I*f(T) + g(n, T)'; f and g are learned.",
+                str,
+                "EQUATION",
             ),
         ),
     )

@@ -7,6 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,6 +154,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         asked = self._checked_options(X_extrapolation, y_extrapolation)
         measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
 
+        from ieql.form_learning import KnownForm, learn_form
         from ieql.guesses import with_guesses
         from ieql.learn import Earlier, compile_for, learn
         from ieql.run.recorder import Recorder
@@ -162,6 +164,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
         data, outside = measured.data, measured.outside
         trainer = trainer_of(asked.trainer)
+        known = None if asked.form is None else KnownForm.of(asked, data)
         if asked.guesses and not trainer.takes_guesses:
             raise IeqlError(
                 f"The trainer {trainer.name!r} takes no guesses; leave them out, or use the "
@@ -195,7 +198,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 from ieql.progress import LiveDisplay
 
                 observers.append(stack.enter_context(LiveDisplay(start, asked.max_time)))
-            last = learn(
+            run = learn if known is None else partial(learn_form, known)
+            last = run(
                 asked,
                 measured,
                 targets,
@@ -343,6 +347,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         lines = [*front_table(self.equations_, equations, None), ""]
         for k, name in enumerate(model.targets):
             lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
+            lines += [visible(f"  where {line}") for line in model.where(k)]
             lines += [model.why(k)]
         if len(model.targets) > 1:
             lines += ["", visible(model.whole().sentence())]
@@ -526,6 +531,22 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             ``shared``, the units that several outputs use. Printed, it says all of that.
         """
         return self._fitted().whole(index, precise)
+
+    def parts(self, index: int | None = None) -> pd.DataFrame:
+        """What was learned of the parts of a known form (`form`).
+
+        Parameters
+        ----------
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+
+        Returns
+        -------
+        DataFrame
+            One row for each part: ``part``, its name with its inputs as they stand in the form, and
+            ``equation``. Empty if no form was given.
+        """
+        return self._fitted().parts(index)
 
     def constants(self, index: int | None = None, precise: bool = False) -> pd.DataFrame:
         """The constants of the selected equation with their standard errors.

@@ -116,6 +116,8 @@ class Candidate:
     lines : tuple of int
         The lines of trainings for accuracy that it stems from (`ieql.training.fast.accurate`): none
         for what other trainings found, several for a mean of equations.
+    parts : tuple of (str, Expression)
+        What was learned of a known form (`ieql.equations.form`): its parts, with their inputs.
     """
 
     expression: Expression
@@ -137,6 +139,7 @@ class Candidate:
     saved: float = 0.0
     is_taught: bool = False
     lines: tuple[int, ...] = ()
+    parts: tuple[tuple[str, Expression], ...] = ()
 
     @property
     def rmse_rows(self) -> float:
@@ -188,6 +191,7 @@ class Candidate:
             "saved": self.saved,
             "is_taught": self.is_taught,
             "lines": list(self.lines),
+            "parts": [[label, e.to_dict()] for label, e in self.parts],
         }
 
     @classmethod
@@ -223,6 +227,9 @@ class Candidate:
             saved=float(form.get("saved", 0.0)),
             is_taught=bool(form.get("is_taught", False)),
             lines=tuple(int(k) for k in form.get("lines", ())),
+            parts=tuple(
+                (str(label), Expression.from_dict(e, custom)) for label, e in form.get("parts", ())
+            ),
             **errors,
         )
 

@@ -78,11 +78,18 @@ class Formula:
         numbers = dict(zip(self.constants, map(float, values), strict=True))
         return parse(self.text, self.inputs, self.custom, numbers)
 
-    def evaluate(self, X: Array, values: Array) -> tuple[Array, Array]:
-        """Values at rows, and slopes by the constants (rows, constants)."""
+    def evaluate(self, X: Array, values: Array | Sequence[Array | float]) -> tuple[Array, Array]:
+        """Values at rows, and slopes by the constants (rows, constants).
+
+        A constant may have another value at each row.
+        """
         n, d, k = len(X), len(self.inputs), len(self.constants)
         if n > BLOCK:  # the slopes of every unit are kept
-            parts = [self.evaluate(X[i : i + BLOCK], values) for i in range(0, n, BLOCK)]
+            parts = []
+            for i in range(0, n, BLOCK):
+                rows = slice(i, i + BLOCK)
+                own = [v[rows] if isinstance(v, np.ndarray) and v.ndim else v for v in values]
+                parts.append(self.evaluate(X[rows], own))
             return np.concatenate([v for v, _ in parts]), np.concatenate([s for _, s in parts])
         y: list[Array] = [X[:, i] for i in range(d)] + [np.full(n, v) for v in values]
         slopes: list[Array] = [np.zeros((n, k)) for _ in range(d)] + list(

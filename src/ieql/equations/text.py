@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from ieql.equations.builder import Builder, tidy
 from ieql.equations.expression import LARGEST_POWER, MAX_NODES, Expression, Sum
@@ -26,7 +27,17 @@ from ieql.equations.notation import (
 from ieql.errors import IeqlError, nearest
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
 
-__all__ = ["is_writable", "names_in", "parse", "source_texts", "write"]
+__all__ = [
+    "Call",
+    "calls_in",
+    "is_writable",
+    "names_in",
+    "parse",
+    "source_texts",
+    "split_equation",
+    "write",
+    "write_name",
+]
 
 MAX_DEPTH = 100
 LONGEST_SHOWN = 300
@@ -186,6 +197,47 @@ def names_in(text: str) -> list[str]:
         if kind == "quoted" or (kind == "word" and behind != "(")
     ]
     return list(dict.fromkeys(found))
+
+
+class Call(NamedTuple):
+    """A function of inputs in a text: its name, theirs, and from where to where it stands."""
+
+    name: str
+    arguments: tuple[str, ...]
+    start: int
+    stop: int
+
+
+def calls_in(text: str, known: Collection[str]) -> list[Call]:
+    """Calls of functions that are not known, in their order; their arguments must be names."""
+    tokens = [*_tokens(text), ("end", "", len(text))]
+    calls = []
+    for at, (kind, name, start) in enumerate(tokens[:-1]):
+        if kind != "word" or tokens[at + 1][1] != "(" or name in known or name == ABSOLUTE:
+            continue
+        names, place, after = [], at + 2, ","
+        while after == ",":
+            kind, value, _ = tokens[place]
+            after = tokens[min(place + 1, len(tokens) - 1)][1]
+            if kind not in ("word", "quoted") or after not in (",", ")"):
+                raise IeqlError(
+                    f"The inputs of {_short(name)} must be names of columns, separated by commas, "
+                    f"as in {name}(x); see character {start + 1}."
+                )
+            names.append(_unquoted(kind, value))
+            place += 2
+        calls.append(Call(name, tuple(names), start, tokens[place - 1][2] + 1))
+    return calls
+
+
+def split_equation(text: str) -> tuple[str | None, str]:
+    """Left- and right-hand side of an equation; without an equals sign there is no left one."""
+    left, sign, right = text.partition("=")
+    if not sign:
+        return None, text
+    if "=" in right:
+        raise IeqlError("There is more than one '=' in the equation.")
+    return left.strip(), right.strip()
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:

@@ -83,6 +83,7 @@ def equation_part(
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
         "safety": safety_facts(candidate),
         "typeset": Markup(typeset(e, target)),
+        "parts": [Markup(typeset(own, label)) for label, own in candidate.parts],
         "short": Markup(typeset(e, None)),
         "overview": None,
         "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
