@@ -699,8 +699,10 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(validation_sentence(model.validation_))
     chosen = [e for e, selected in zip(equations, front["selected"], strict=True) if selected]
     typer.echo("\nSelected (*):")
-    for name, equation in zip(model.target_names_, chosen, strict=True):
+    for k, (name, equation) in enumerate(zip(model.target_names_, chosen, strict=True)):
         typer.echo(visible(f"  {name} = {equation.text()}"))
+        for line in model.fitted_.where(k):
+            typer.echo(visible(f"    where {line}"))
     for k in range(len(chosen)):
         typer.echo(visible(model.fitted_.why(k)))
     if "together" in front.attrs:

@@ -60,7 +60,7 @@ PROBED = 2_000
 LEAST_ROWS = 5
 NO_SPREAD = 1e-9
 """Part of its size by which a part may vary and count as a constant."""
-REASON = "all parts of the form were learned"
+REASON = "the parts of the form were learned"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,12 +195,15 @@ def learn_form(
         if state.interrupted or seconds == 0.0:
             break
         found, sub = search.run(part, turn, current, seconds)
+        # As long as a part is the polynomial of the first look, the whole is no result.
+        is_whole = turn > 0 or part == len(form.parts) - 1 or bool(pool.known)
+        tried = pool if is_whole else _Pool(rows, pool.prior)
         for e in found[:TRIED]:
             trial = [*current.parts]
             trial[part] = e
-            pool.add(fitted(form, trial, current.constants, rows))
+            tried.add(fitted(form, trial, current.constants, rows))
         _note(state, sub)
-        current = pool.best(1)[0] if pool.known else current
+        current = tried.best(1)[0] if tried.known else current
     if not pool.known:
         pool.add(current)
     state.reason = REASON
