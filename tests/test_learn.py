@@ -155,6 +155,15 @@ def test_the_prior_holds_on_the_whole_front():
         assert "c" not in expression.inputs_used
 
 
+def test_no_equation_has_a_unit_that_the_prior_has_not():
+    """With exponentials alone a parabola came as x0**2: polishing knew of squares."""
+    x = np.random.default_rng(0).uniform(1, 3, (80, 1))
+    model = IEQLRegressor(prior={"units": ["exp"]}, max_trainings=2, n_jobs=1, random_state=0)
+    model.fit(x, x[:, 0] ** 2)
+    for c in model.fronts_[0]:
+        assert set(c.expression.unit_counts()) <= {"exp"}
+
+
 def test_the_number_of_layers_is_kept():
     X = uniform()
     model = learned(X, np.cos(2 * X[:, 0] * X[:, 1]) + X[:, 2] ** 2, 4, layers=1)

@@ -136,16 +136,6 @@ def test_what_the_prior_prohibits_is_refused():
     assert finished("cos(cos(x)) + y", train, domain(), permissive) is not None
 
 
-def test_polishing_brings_no_unit_that_the_prior_has_not():
-    """With exponentials alone x**2 came as x**2, of which the prior knows nothing."""
-    train = sample("x**2", low=1.0, high=3.0)
-    text = "-8.4*x + 55.5*exp(0.161*x) - 55.8"
-    found = finished(text, train, domain(low=1.0, high=3.0), Prior.of({"units": ["exp"]}))
-    assert set(found.expression.unit_counts()) <= {"exp"}
-    plain = finished(text, train, domain(low=1.0, high=3.0))
-    assert "square" in plain.expression.unit_counts()
-
-
 def test_polishing_must_not_cost_an_equation_its_safety():
     """The best fit, 1/x, has its pole at the edge of the domain, where the candidate is safe."""
     train = sample("1/x", low=0.05, high=1.0)
