@@ -18,8 +18,8 @@ SOURCE = Path(ieql.__file__).parent
 # From the top down. A folder, and what stands in brackets, is one layer: its files may import one
 # another.
 ORDER: list[str | tuple[str, ...]] = [
-    ("errors", "plugins", "files"),
-    ("units", "prior"),
+    ("errors", "plugins", "files", "entries"),
+    ("units", "shape", "prior"),
     "data.*",
     ("network", "equations.*"),
     # Problems are data and the equations behind them: the search and the doors may use them, too.

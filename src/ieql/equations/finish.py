@@ -30,7 +30,7 @@ from ieql.equations.precision import (
 )
 from ieql.equations.prediction_band import PredictionBand, constant_errors
 from ieql.equations.program import Program
-from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
+from ieql.equations.proof import LITTLE_WORK, WORK, Verdict, prove
 from ieql.equations.refit import refit
 from ieql.equations.ridge import fitted_with_ridge
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
@@ -300,7 +300,7 @@ def _sound(
     bounds: tuple[float, float] | None,
     is_late: Callable[[], bool],
     extremes: bool = True,
-) -> Proof | None:
+) -> Verdict | None:
     """What is known of an equation's safety in the domain; None if it is not safe or permitted.
 
     What is not proved must keep away from singularities at the points, also where one is closest.
