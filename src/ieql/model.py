@@ -28,6 +28,7 @@ from ieql.doubts import (
     caution,
     disagreement_sentence,
     few_rows_sentence,
+    limits_in_words,
     outlier_sentence,
 )
 from ieql.equations.expression import Expression
@@ -38,6 +39,7 @@ from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
+from ieql.shape import AT_LEAST, AT_MOST, Limit
 from ieql.whole import Whole
 
 if TYPE_CHECKING:
@@ -149,6 +151,17 @@ class FittedModel:
     def prior(self) -> Prior:
         """The expert knowledge as it was at the fit."""
         return Prior.of(self.options.prior)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """What every equation must keep to in the domain: the prior's shape, and the bound B."""
+        own = self.prior.shape.limits
+        bound = self.options.output_bound
+        if bound is None:
+            return own
+        return tuple(
+            dict.fromkeys((*own, Limit(AT_LEAST, value=-bound), Limit(AT_MOST, value=bound)))
+        )
 
     @cached_property
     def box(self) -> Domain:
@@ -478,6 +491,7 @@ def table_row(c: Candidate, precise: bool = False) -> dict[str, Any]:
         "rmse_validation": c.rmse_validation,
         "rmse_extrapolation": c.rmse_extrapolation,
         "proved": c.proved,
+        **({"limits": limits_in_words(c)} if c.limits else {}),
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -53,6 +53,13 @@ class Limit:
     column: str | None = None
     value: float = 0.0
     place: float | None = None
+
+    def scaled(self, inputs: Mapping[str, float], output: float) -> Limit:
+        """The same limit where inputs and output are divided by positive numbers."""
+        place = self.place
+        if self.column is not None and place is not None:
+            place /= inputs[self.column]
+        return replace(self, value=self.value / output, place=place)
 
     @property
     def text(self) -> str:
@@ -155,6 +162,13 @@ class Shape:
                     f"The prior's shape names the input {shown(column)}, which is not a column of "
                     f"the data.{nearest(column, names)}"
                 )
+
+    def within(self, bound: float | None) -> tuple[float, float] | None:
+        """The bounds, narrowed by the paper's bound B; None if there are none."""
+        low, high = self.bounds
+        if bound is not None:
+            low, high = max(low, -bound), min(high, bound)
+        return None if (low, high) == (-math.inf, math.inf) else (low, high)
 
     def check_domain(self, domain: Mapping[str, tuple[float, float]]) -> None:
         """Refuse limits that say nothing on the declared domain."""

@@ -108,7 +108,8 @@ def decide(
         else:
             proved = case.parity()
     verdict = False if case.point is not None else True if proved else None
-    steps = tuple(case.steps) if verdict else ()
+    # The limit itself was shown first, and rests on what was shown beside it.
+    steps = tuple(reversed(case.steps)) if verdict else ()
     undecided = () if verdict is not None else tuple(case.undecided)
     return LimitVerdict(limit, verdict, case.point, steps, undecided)
 

@@ -26,6 +26,7 @@ from ieql.equations.branching import (
     descend,
     draw,
     positive_bound,
+    rounding_of,
 )
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.intervals import Enclosure
@@ -70,6 +71,8 @@ class Verdict:
         What the proof consists of, if it was asked for.
     undecided : tuple of (inputs, lower, upper)
         The boxes that are left, if they were asked for, in the inputs that matter there.
+    limits : mapping of str to bool or None
+        What was found of limits beside safety (`ieql.equations.limit_proof`).
     """
 
     proved: bool | None
@@ -80,6 +83,7 @@ class Verdict:
     known: Mapping[tuple[int, int], Interval] = field(default_factory=dict)
     steps: tuple[ProofStep, ...] = ()
     undecided: tuple[tuple[tuple[int, ...], Array, Array], ...] = ()
+    limits: Mapping[str, bool | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,8 @@ class Condition:
         end = self.edge + self.sign * distance
         return (end, math.inf) if self.sign > 0 else (-math.inf, end)
 
-    def claim(self, distance: float) -> dict[str, object]:
-        """What is shown by a distance, for a certificate."""
+    def claim(self, distance: float, rounding: float) -> dict[str, object]:
+        """What a distance shows, for a certificate: whoever rounds otherwise finds it, too."""
         if self.argument is None:
             return {"kind": AT_LEAST if self.sign > 0 else AT_MOST, "value": self.edge}
         node, argument = self.argument
@@ -120,8 +124,7 @@ class Condition:
             "argument": argument,
             "edge": self.edge,
             "sign": self.sign,
-            # Whoever computes otherwise need not find all digits again.
-            "distance": max(distance, 0.0) * ALL_BUT_LAST_DIGITS,
+            "distance": max(distance * ALL_BUT_LAST_DIGITS - 4.0 * rounding, 0.0),
         }
 
 
@@ -314,7 +317,8 @@ class _Hunt:
             leaves=leaves,
         )
         if leaves is not None and distance is not None:
-            self.steps.append(ProofStep(condition.claim(distance), f.inputs, leaves))
+            claim = condition.claim(distance, rounding_of(f, *box))
+            self.steps.append(ProofStep(claim, f.inputs, leaves))
         elif leaves is not None:
             self.undecided += [(f.inputs, low, high) for low, high in leaves.undecided]
         if distance is None and self.point is None and touching:
