@@ -136,7 +136,9 @@ def planted_pole(rng: np.random.Generator) -> tuple[str, dict[str, tuple[float, 
     ball = " + ".join(
         f"{rng.uniform(0.5, 2):.4f}*({n} - {p:.6f})**2" for n, p in zip(names, place, strict=True)
     )
-    inner = (f"{ball} - {width**2:.3e}", f"1 - exp(-({ball})) - {width**2 / 4:.3e}")[rng.integers(2)]
+    inner = (f"{ball} - {width**2:.3e}", f"1 - exp(-({ball})) - {width**2 / 4:.3e}")[
+        rng.integers(2)
+    ]
     outer = ("log({})", "sqrt({})", "1/({})", "x0*log({})", "exp(x0)/({})")[rng.integers(5)]
     return f"{outer.format(inner)} + {rng.normal():.3f}*x0", dict.fromkeys(names, (-1.0, 1.0))
 
@@ -147,7 +149,9 @@ def planted_break(rng: np.random.Generator) -> tuple[str, dict[str, tuple[float,
     names = [f"x{i}" for i in range(d)]
     where = dict.fromkeys(names, (-1.0, 1.0))
     place, width = rng.uniform(-0.9, 0.9, d), 10.0 ** rng.uniform(-2.5, -0.5)
-    ball = " + ".join(f"(({n} - {p:.6f})/{width:.5f})**2" for n, p in zip(names, place, strict=True))
+    ball = " + ".join(
+        f"(({n} - {p:.6f})/{width:.5f})**2" for n, p in zip(names, place, strict=True)
+    )
     bump = f"exp(-({ball}))"
     kind = rng.integers(4)
     rest = " - ".join(

@@ -467,6 +467,33 @@ def test_an_equation_cannot_be_tried_on_rows_that_came_from_no_file(undecided):
     assert sentence in failure("try", "run", "a*x")
 
 
+def test_prove_prints_what_is_proved_and_writes_the_certificate(undecided):
+    from ieql.check_certificate import check
+
+    result = ieql("prove", "run", "--out", "certificate.json")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:3] == [
+        "3*x + 1",
+        "  Every unit is defined in the whole domain: proved.",
+        "  The output lies between 4 and 7: proved.",
+    ]
+    assert "check it with: python" in result.stdout
+    assert check(json.loads(Path("certificate.json").read_text()))
+    assert ieql("prove", "run", "--index", 0).stdout.splitlines()[0] == "4"
+
+
+def test_a_certificate_is_about_one_equation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    m = model(("x",), ("z",), prior="plain")
+    RunFolder.create("run", {}, "abc").write_model(m.fitted_.to_json())
+    assert [line for line in ieql("prove", "run").stdout.splitlines() if line[0] != " "] == [
+        "x",
+        "z",
+    ]
+    assert "say which one with --index" in failure("prove", "run", "--out", "certificate.json")
+    assert ieql("prove", "run", "--index", 1, "--out", "certificate.json").exit_code == 0
+
+
 def test_suggest_within_limits(undecided):
     Path("limits.yaml").write_text("x: [1.2, 1.4]\nz: '1,2'\n")
     by_file = ieql("suggest", "run", "-n", 3, "--limits", "limits.yaml", "--out", "file.csv")

@@ -6,6 +6,7 @@ points, and every limit is proved before an equation is shown (`ieql.equations.l
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -125,6 +126,9 @@ class Shape:
             }
             for column, places in as_mapping(mapping.get("at") or {}, "shape, at").items()
         }
+        for word, sign in (("increasing", 1.0), ("decreasing", -1.0)):
+            for name in words[word]:
+                _refuse_wrong_way(word, sign, name, at.get(name, {}))
         frozen = {c: MappingProxyType(places) for c, places in at.items() if places}
         return cls(bounds, at=MappingProxyType(frozen), **words)
 
@@ -216,6 +220,21 @@ def _bound_limits(
         for kind, value in zip((AT_LEAST, AT_MOST), pair, strict=True)
         if math.isfinite(value)
     ]
+
+
+def _refuse_wrong_way(
+    word: str, sign: float, name: str, at: Mapping[float, tuple[float, float]]
+) -> None:
+    """Refuse values at two places between which the output would have to go the other way."""
+    places = sorted(at)
+    for one, other in itertools.combinations(places, 2):
+        first, last = (one, other) if sign > 0 else (other, one)
+        if at[first][0] > at[last][1]:
+            raise IeqlError(
+                f"shape: the output is to be {word} in {shown(name)}, but at least "
+                f"{at[first][0]:g} at {first:g} and at most {at[last][1]:g} at {last:g}; change "
+                "one of them."
+            )
 
 
 def _bounds_of(mapping: Mapping[Any, Any]) -> tuple[float, float]:

@@ -350,6 +350,8 @@ def _split(
     """Halve boxes along the input that matters most; False if one is as small as can be."""
     parents, bound = swept.boxes.chosen(chosen), swept.bound[chosen]
     lower, upper = parents.lower, parents.upper
+    if len(lower) == 0:  # the sum is a number
+        return False
     smear = swept.smear[:, chosen]
     # Where a slope is not bounded, the widest of such inputs is taken.
     part = (upper - lower) / np.maximum(whole[1] - whole[0], 1e-300)

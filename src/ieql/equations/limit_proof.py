@@ -197,7 +197,7 @@ class _Case:
             return bool(len(X))
 
         def look_closer() -> bool:
-            if not is_limit or self.budget.is_spent:
+            if not is_limit or not f.inputs or self.budget.is_spent:
                 return False
             found = descend(f, *box, self.rng, until=-1e-300 - slack)
             return is_refuted(found.point[:, None])
