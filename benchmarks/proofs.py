@@ -217,14 +217,16 @@ SHAPED: tuple[tuple[str, dict[str, tuple[float, float]], dict[str, object]], ...
      {"increasing": ["x", "y"], "convex": ["x"], "concave": ["y"], "sign": "positive"}),
 )  # fmt: skip
 """Truth, domain and shape of each problem."""
-ROWS, NOISE, TEST_ROWS = 150, 0.05, 2_000
-"""The noise is a part of the spread."""
+TEST_ROWS = 2_000
 
 
-def shapes(n: int, trainings: int, seed: int) -> None:
-    """Print, for problems whose truths have a shape, what keeping to it costs."""
+def shapes(n: int, trainings: int, seed: int, rows: int, noise: float) -> None:
+    """Print, for problems whose truths have a shape, what keeping to it costs.
+
+    The noise is a part of the spread.
+    """
     print(
-        f"shapes: {n} problems of {ROWS} rows, noise {NOISE:g} of the spread, {trainings} "
+        f"shapes: {n} problems of {rows} rows, noise {noise:g} of the spread, {trainings} "
         f"trainings, seed {seed}; {machine()}"
     )
     ratios = []
@@ -232,9 +234,9 @@ def shapes(n: int, trainings: int, seed: int) -> None:
         rng = np.random.default_rng(seed)
         truth = Expression.parse(text, tuple(domain))
         lower, upper = np.array(list(domain.values())).T
-        X, test = (rng.uniform(lower, upper, (rows, len(lower))) for rows in (ROWS, TEST_ROWS))
+        X, test = (rng.uniform(lower, upper, (m, len(lower))) for m in (rows, TEST_ROWS))
         exact = truth.evaluate(X)[:, 0]
-        y = exact + rng.normal(0, NOISE * exact.std(), ROWS)
+        y = exact + rng.normal(0, noise * exact.std(), rows)
         limits = Shape.of(shape).limits
         errors, seconds, wrong = [], [], []
         for prior in ({}, {"shape": shape}):
@@ -252,7 +254,7 @@ def shapes(n: int, trainings: int, seed: int) -> None:
             wrong.append(sum(any(v is False for v in p.limits.values()) for p in proofs))
             last: list[Proof] = proofs
         # Noise alone moves constants that much: a smaller difference is none.
-        floor = NOISE * exact.std() * np.sqrt(3 / ROWS)
+        floor = noise * exact.std() * np.sqrt(3 / rows)
         ratios.append(max(errors[1], floor) / max(errors[0], floor))
         n_open = sum(any(v is None for v in p.limits.values()) for p in last)
         print(
@@ -276,6 +278,8 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10, help="problems, or planted equations")
     parser.add_argument("--trainings", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=150, help="of a problem with a shape")
+    parser.add_argument("--noise", type=float, default=0.05, help="in those, of the spread")
     parser.add_argument("--suites", nargs="+", default=["random", "paper", "small"])
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -284,7 +288,7 @@ def main() -> None:
     elif asked.part == "planted":
         planted(asked.n, asked.seed)
     else:
-        shapes(asked.n, asked.trainings, asked.seed)
+        shapes(asked.n, asked.trainings, asked.seed, asked.rows, asked.noise)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
-from fitted import evidence, model, with_rivals_at
+from fitted import changed, evidence, model, with_rivals_at
 from ieql.cli import app, column_names, default_folder, read_domain
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
@@ -167,7 +168,10 @@ class StandIn:
         unproved = [f"Nobody has proved {n}." for n in self.target_names_ if n == "power"]
         doubts = [(UserWarning, sentence) for sentence in self.doubts]
         return types.SimpleNamespace(
-            cautions=lambda: unproved, doubts=lambda: doubts, why=lambda k: f"Row {k} is best."
+            cautions=lambda: unproved,
+            limits_sentence=lambda: None,
+            doubts=lambda: doubts,
+            why=lambda k: f"Row {k} is best.",
         )
 
     def _know(self, features, targets):
@@ -480,6 +484,21 @@ def test_prove_prints_what_is_proved_and_writes_the_certificate(undecided):
     assert "check it with: python" in result.stdout
     assert check(json.loads(Path("certificate.json").read_text()))
     assert ieql("prove", "run", "--index", 0).stdout.splitlines()[0] == "4"
+
+
+def test_show_says_which_limits_are_proved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    m = model(("4", "x*z"), prior="plain")
+    for known, sentence in (
+        (True, "Proved of every equation, in the whole domain: increasing in x."),
+        (None, "1 of 2 equations are proved to keep to all limits (increasing in x)"),
+    ):
+        first, second = m.fronts_[0]
+        front = [replace(first, limits={"increasing in x": known})]
+        front.append(replace(second, limits={"increasing in x": True}))
+        folder = RunFolder.create(f"run{known}", {}, "abc")
+        folder.write_model(changed(m, fronts=(tuple(front),)).fitted_.to_json())
+        assert sentence in ieql("show", f"run{known}").stdout
 
 
 def test_a_certificate_is_about_one_equation(tmp_path, monkeypatch):

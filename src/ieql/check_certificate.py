@@ -28,7 +28,7 @@ Interval = tuple[float, float]
 Box = list[Interval]
 ALL: Interval = (-math.inf, math.inf)
 ROUNDING = 1e-14
-MORE_SPLITS = 2_000
+MORE_SPLITS = 1_000
 """A box of the certificate is split up to so often if its bounds are not close enough here."""
 FAR = 1e6
 """Beyond it a float is too coarse to tell on which side of a crest of a wave it lies."""
@@ -365,7 +365,6 @@ class Claim:
         self.least = least if is_open else least - slack
         self.axes = sorted(equation.inputs_of(s))
         self.slopes = {i: equation.derivative(s, i) for i in self.axes}
-        self.splits = 0
 
     def low(self, s: Sum, box: Box) -> Interval:
         """Bounds of a sum over a box."""
@@ -373,7 +372,7 @@ class Claim:
 
     def holds(self, box: Box) -> bool:
         """Whether it is shown for a box, or for the parts of it."""
-        stack = [box]
+        stack, splits = [box], 0
         while stack:
             part = stack.pop()
             for _ in self.axes:  # where the sum rises or falls, its least value is on one side
@@ -393,8 +392,8 @@ class Claim:
             if self.is_reached(self.mean_value_bound(part, slopes)):
                 continue
             axis, middle = self.widest(part, slopes)
-            self.splits += 1
-            if axis is None or self.splits > MORE_SPLITS:
+            splits += 1
+            if axis is None or splits > MORE_SPLITS:
                 return False
             low, high = part[axis]
             for half in ((low, middle), (middle, high)):

@@ -742,7 +742,8 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
-    for sentence in model.fitted_.cautions():
+    limits = model.fitted_.limits_sentence()
+    for sentence in (*([] if limits is None else [limits]), *model.fitted_.cautions()):
         typer.echo(visible(sentence))
 
 

@@ -427,6 +427,20 @@ class FittedModel:
             target=self._name(output),
         )
 
+    def limits_sentence(self) -> str | None:
+        """Which equations are proved to keep to the prior's shape; None if it has none."""
+        rows = [c for front in self.fronts for c in front]
+        if not any(c.limits for c in rows):
+            return None
+        limits = ", ".join(dict.fromkeys(text for c in rows for text in c.limits))
+        n_proved = sum(all(c.limits.values()) for c in rows)
+        if n_proved == len(rows):
+            return f"Proved of every equation, in the whole domain: {limits}."
+        return (
+            f"{n_proved} of {len(rows)} equations are proved to keep to all limits ({limits}); the "
+            "others do so at all points that were tried."
+        )
+
     def cautions(self) -> list[str]:
         """What is to be said of the safety of the selected equations, one sentence each."""
         found = [caution(self.candidate(None, k), self._name(k)) for k in range(len(self.fronts))]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,11 @@ from ieql.shape import AT_LEAST, AT_MOST, Limit
 __all__ = ["Proof", "prove"]
 
 Array = NDArray[np.float64]
-MARGINS = (1e-6, 1e-3, 1e-2, 0.1, 1.0)
-"""Parts of the output's range by which proved bounds may lie beyond it; the first that is shown."""
-SHARE = 0.1
-"""Part of the work for each of them: the closer the bound, the more boxes it takes."""
+MARGINS = (1.0, 0.1, 1e-2, 1e-3, 1e-6)
+"""Parts of the output's range by which proved bounds may lie beyond it: the last that is shown."""
+BOUNDS_WORK = 60_000
+"""Work for each of them (`ProofEffort`): where the output is largest along a whole curve, closer
+bounds take ever more boxes, which others have to check."""
 MOST_TRIES = 30
 MOST_OPEN = 1_000
 """Boxes that are listed, where many are left open."""
@@ -173,8 +174,8 @@ def prove(
     steps, bounds = list(verdict.steps), None
     found: list[LimitVerdict] = []
     if verdict.proved:
-        budget = ProofEffort.of(work, 0.2 * seconds)
-        bounds, shown = _proved_bounds(expression, lower, upper, verdict, budget)
+        deadline = ProofEffort.of(work, 0.2 * seconds).deadline
+        bounds, shown = _proved_bounds(expression, lower, upper, verdict, deadline)
         steps = [step for step in steps if step.claim["kind"] not in (AT_LEAST, AT_MOST)] + shown
         budget = ProofEffort.of(work, 0.3 * seconds)
         for limit in limits:
@@ -198,32 +199,30 @@ def prove(
 
 
 def _proved_bounds(
-    expression: Expression, lower: Array, upper: Array, verdict: Verdict, budget: ProofEffort
+    expression: Expression, lower: Array, upper: Array, verdict: Verdict, deadline: float
 ) -> tuple[tuple[float, float], list[ProofStep]]:
     """Bounds of the output a little beyond the values that were met, as close as is proved."""
     met = {AT_LEAST: verdict.low, AT_MOST: verdict.high}
     ends: list[float] = []
     steps: list[ProofStep] = []
     for kind, sign in ((AT_LEAST, -1.0), (AT_MOST, 1.0)):
-        margins, value = list(MARGINS), sign * FINITE
-        own: tuple[ProofStep, ...] = ()
+        # To be finite was shown along with safety.
+        value = sign * FINITE
+        own = tuple(step for step in verdict.steps if step.claim["kind"] == kind)
+        margins = list(MARGINS)
         for _ in range(MOST_TRIES):
             largest = max(abs(end) for end in met.values())
             width = max(met[AT_MOST] - met[AT_LEAST], 1e-9 * largest, 1e-300)
             trial = Limit(kind, value=met[kind] + sign * margins[0] * width)
-            part = replace(budget, work=SHARE * budget.work)
-            shown = decide(expression, lower, upper, trial, part, verdict.known)
-            if shown.proved:
-                value, own = trial.value, shown.steps
-                break
+            budget = ProofEffort(BOUNDS_WORK, deadline)
+            shown = decide(expression, lower, upper, trial, budget, verdict.known)
             if shown.point is not None:  # the output goes further than was known
                 met[kind] = float(expression.evaluate(shown.point[None, :])[0, 0])
-            elif len(margins) == 1:
-                break
-            else:
+            elif shown.proved:
+                value, own = trial.value, shown.steps
                 margins.pop(0)
-        if value == sign * FINITE:  # which was shown along with safety
-            own = tuple(step for step in verdict.steps if step.claim["kind"] == kind)
+            if not margins or (shown.point is None and not shown.proved):
+                break
         ends.append(value)
         steps += own
     return (ends[0], ends[1]), steps
