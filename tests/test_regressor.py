@@ -744,6 +744,16 @@ def test_limits_are_saved_and_loaded(shaped, tmp_path):
     assert again.prove().limits == shaped.prove().limits
 
 
+def test_a_run_with_a_shape_goes_on(tmp_path):
+    """In JSON the places of ``at`` are texts; they are the same settings nevertheless."""
+    X = pd.DataFrame({"x": np.linspace(0, 2, 40)})
+    prior = {"shape": {"at": {"x": {0: 0, 1.5: [0, 9]}}, "increasing": ["x"]}}
+    for trainings in (1, 2):
+        m = quick(max_trainings=trainings, prior=prior, run_dir=tmp_path / "run")
+        m.fit(X, 3 * X["x"] ** 2)
+    assert "3*x**2" in set(m.equations_["equation"])
+
+
 def test_without_a_shape_the_table_has_no_column_for_it(model):
     assert "limits" not in model.equations_
 

@@ -52,7 +52,6 @@ from ieql.equations.simplify import gauge, simplify
 from ieql.equations.standard_form import standard_form
 from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
-from ieql.units import Interval
 
 __all__ = ["TRIM_ROWS", "FinishedEquation", "finish", "presented"]
 
@@ -335,7 +334,7 @@ def _sound(
         for points in (domain, worst):
             if points.shape[1] and not is_safe(e, points, bounds=within):
                 return None
-    limits = _limits_kept(e, *ends, prior, proof.known, late, is_late)
+    limits = _limits_kept(e, *ends, prior, proof, late, is_late)
     if limits is None:
         return None
     value = Program.of(e).evaluate(domain)
@@ -348,13 +347,14 @@ def _limits_kept(
     lower: Array,
     upper: Array,
     prior: Prior,
-    known: Mapping[tuple[int, int], Interval],
+    safety: Verdict,
     late: bool,
     is_late: Callable[[], bool],
 ) -> dict[str, bool | None] | None:
     """Which limits of the prior's shape are proved and which are open; None if one is broken.
 
-    What is open holds at many points.
+    What is open holds at many points. Where it is open whether the equation is safe, nothing is
+    proved.
     """
     limits = prior.shape.limits
     if not limits:
@@ -365,9 +365,10 @@ def _limits_kept(
     budget = ProofEffort.of(
         LITTLE_WORK if late else WORK, seconds=1.0, is_late=None if late else is_late
     )
-    found = {}
+    found: dict[str, bool | None] = {}
     for limit in limits:
-        found[limit.text] = decide(e, lower, upper, limit, budget, known).proved
-        if found[limit.text] is False:
+        holds = decide(e, lower, upper, limit, budget, safety.known).proved
+        if holds is False:
             return None
+        found[limit.text] = holds if safety.proved else None
     return found
