@@ -15,7 +15,9 @@ from ieql.equations.expression import Expression
 from ieql.export.formats import Format, register_format
 from ieql.fitted_formula import FittedFormula
 from ieql.problems import Problem
+from ieql.proofs import Proof
 from ieql.report.architecture import architecture
+from ieql.shape import Shape
 from ieql.training.paper import PaperSettings
 from ieql.whole import Whole
 
@@ -36,6 +38,8 @@ HIDDEN = ("self", "limit", "cross", "code")  # what is for the table's own units
 ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (IEQLRegressor, "ieql", None),
     (Prior, "ieql", None),
+    (Shape, "ieql.shape", ()),
+    (Proof, "ieql.proofs", ("save", "sentences")),
     (Unit, "ieql", None),
     (fit_formula, "ieql", ()),
     (FittedFormula, "ieql.fitted_formula", None),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
-from fitted import evidence, model, with_rivals_at
+from fitted import changed, evidence, model, with_rivals_at
 from ieql.cli import app, column_names, default_folder, read_domain
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
@@ -167,7 +168,10 @@ class StandIn:
         unproved = [f"Nobody has proved {n}." for n in self.target_names_ if n == "power"]
         doubts = [(UserWarning, sentence) for sentence in self.doubts]
         return types.SimpleNamespace(
-            cautions=lambda: unproved, doubts=lambda: doubts, why=lambda k: f"Row {k} is best."
+            cautions=lambda: unproved,
+            limits_sentence=lambda: None,
+            doubts=lambda: doubts,
+            why=lambda k: f"Row {k} is best.",
         )
 
     def _know(self, features, targets):
@@ -465,6 +469,48 @@ def test_an_equation_cannot_be_tried_on_rows_that_came_from_no_file(undecided):
     """As those of the demo."""
     sentence = "The rows of the run in 'run' came from no file; try the equation in Python"
     assert sentence in failure("try", "run", "a*x")
+
+
+def test_prove_prints_what_is_proved_and_writes_the_certificate(undecided):
+    from ieql.check_certificate import check
+
+    result = ieql("prove", "run", "--out", "certificate.json")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:3] == [
+        "3*x + 1",
+        "  Every unit is defined in the whole domain: proved.",
+        "  The output lies between 4 and 7: proved.",
+    ]
+    assert "check it with: python" in result.stdout
+    assert check(json.loads(Path("certificate.json").read_text()))
+    assert ieql("prove", "run", "--index", 0).stdout.splitlines()[0] == "4"
+
+
+def test_show_says_which_limits_are_proved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    m = model(("4", "x*z"), prior="plain")
+    for known, sentence in (
+        (True, "Proved of every equation, in the whole domain: increasing in x."),
+        (None, "1 of 2 equations are proved to keep to all limits (increasing in x)"),
+    ):
+        first, second = m.fronts_[0]
+        front = [replace(first, limits={"increasing in x": known})]
+        front.append(replace(second, limits={"increasing in x": True}))
+        folder = RunFolder.create(f"run{known}", {}, "abc")
+        folder.write_model(changed(m, fronts=(tuple(front),)).fitted_.to_json())
+        assert sentence in ieql("show", f"run{known}").stdout
+
+
+def test_a_certificate_is_about_one_equation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    m = model(("x",), ("z",), prior="plain")
+    RunFolder.create("run", {}, "abc").write_model(m.fitted_.to_json())
+    assert [line for line in ieql("prove", "run").stdout.splitlines() if line[0] != " "] == [
+        "x",
+        "z",
+    ]
+    assert "say which one with --index" in failure("prove", "run", "--out", "certificate.json")
+    assert ieql("prove", "run", "--index", 1, "--out", "certificate.json").exit_code == 0
 
 
 def test_suggest_within_limits(undecided):

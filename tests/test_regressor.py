@@ -703,3 +703,84 @@ def test_every_equation_of_a_fit_has_intervals(model):
         low, high = model.predict_interval(X, index=row).T
         assert np.mean((low <= y) & (y <= high)) > 0.85, row
     assert all(c.band is None for rivals in model.fitted_.rivals for c in rivals)
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+SHAPE = {"increasing": ["load"], "decreasing": ["speed"], "bounds": [0, 9]}
+
+
+@pytest.fixture(scope="module")
+def shaped():
+    """A fit whose noise would rather have it otherwise: at small loads the output falls."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"speed": rng.uniform(1, 3, 40), "load": rng.uniform(0, 1, 40)})
+    y = 2 + X["load"] / X["speed"] + rng.normal(0, 0.3, 40)
+    return IEQLRegressor(
+        prior={"shape": SHAPE}, max_trainings=6, max_time=None, n_jobs=1, random_state=0
+    ).fit(X, y)
+
+
+def test_every_equation_on_the_front_keeps_to_the_shape(shaped):
+    for k in range(len(shaped.equations_)):
+        assert False not in shaped.prove(k).limits.values()
+
+
+def test_the_front_says_what_is_proved(shaped):
+    assert set(shaped.equations_["limits"]) == {"all proved"}
+    assert shaped.fronts_[0][0].limits == {
+        "at least 0": True,
+        "at most 9": True,
+        "increasing in load": True,
+        "decreasing in speed": True,
+    }
+
+
+def test_limits_are_saved_and_loaded(shaped, tmp_path):
+    shaped.save(tmp_path / "model.json")
+    again = IEQLRegressor.load(tmp_path / "model.json")
+    assert again.equations_.equals(shaped.equations_)
+    assert again.prior.shape == shaped.fitted_.prior.shape
+    assert again.prove().limits == shaped.prove().limits
+
+
+def test_a_run_with_a_shape_goes_on(tmp_path):
+    """In JSON the places of ``at`` are texts; they are the same settings nevertheless."""
+    X = pd.DataFrame({"x": np.linspace(0, 2, 40)})
+    prior = {"shape": {"at": {"x": {0: 0, 1.5: [0, 9]}}, "increasing": ["x"]}}
+    for trainings in (1, 2):
+        m = quick(max_trainings=trainings, prior=prior, run_dir=tmp_path / "run")
+        m.fit(X, 3 * X["x"] ** 2)
+    assert "3*x**2" in set(m.equations_["equation"])
+
+
+def test_without_a_shape_the_table_has_no_column_for_it(model):
+    assert "limits" not in model.equations_
+
+
+def test_the_bound_of_the_output_is_a_limit_too():
+    m = made_by_hand(("2*x",), prior="plain", domain={"x": (1.0, 2.0)})
+    bounded = changed(m, options=replace(m.fitted_.options, output_bound=4.0))
+    assert bounded.prove().limits == {"at least -4": True, "at most 4": True}
+
+
+def test_a_proof_is_of_the_row_that_is_asked_for():
+    m = made_by_hand(("4", "x*z"), ("7*x", "8*x"), prior="plain")
+    assert m.prove().equation == "x*z"
+    assert m.prove(0).equation == "4"
+    assert m.prove(2).equation == "7*x"
+    assert m.prove(output=1).equation == "8*x"
+
+
+def test_an_equation_of_ones_own_is_told_which_limit_it_breaks(shaped):
+    own = shaped.try_equation("a + b*load*speed", refit=True)
+    assert any("it is not decreasing in speed" in line for line in own.attrs["sentences"])
+
+
+def test_an_equation_of_ones_own_is_bounded_in_the_unit_of_the_output():
+    """It was once compared in the scaled unit of the search, where all but tiny values broke it."""
+    X = pd.DataFrame({"x": np.linspace(1, 2, 60)})
+    m = IEQLRegressor(output_bound=500.0, max_trainings=1, n_jobs=1, random_state=0)
+    m.fit(X, 100 * X["x"])
+    assert m.try_equation("100*x", refit=False)["proved"] is True
+    assert m.try_equation("300*x", refit=False)["proved"] is False

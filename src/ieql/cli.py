@@ -509,6 +509,38 @@ def try_equation(
         typer.echo(visible(sentence))
 
 
+@app.command(
+    epilog=_examples(
+        "ieql prove runs/torque", "ieql prove runs/torque --index 3 --out certificate.json"
+    )
+)
+@_plain_speech()
+def prove(
+    run: RunArgument,
+    index: Index = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON file for the certificate of what is proved."),
+    ] = None,
+) -> None:
+    """Prove that an equation is safe and keeps to its limits in the whole declared domain."""
+    model = _load(run)
+    several = len(model.target_names_) > 1 and index is None
+    if several and out is not None:
+        raise IeqlError("A certificate is about one equation; say which one with --index.")
+    for k in range(len(model.target_names_) if several else 1):
+        proof = model.prove(index, output=k)
+        typer.echo(visible(proof.equation))
+        for sentence in proof.sentences():
+            typer.echo(visible(f"  {sentence}"))
+        if out is not None:
+            from ieql import check_certificate
+
+            proof.save(out)
+            checker = Path(check_certificate.__file__)
+            typer.echo(visible(f"Certificate: {out}; check it with: python {checker} {out}"))
+
+
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
 def report(run: RunArgument) -> None:
@@ -714,7 +746,8 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
-    for sentence in model.fitted_.cautions():
+    limits = model.fitted_.limits_sentence()
+    for sentence in (*([] if limits is None else [limits]), *model.fitted_.cautions()):
         typer.echo(visible(sentence))
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "disagreement_sentence",
     "ending",
     "few_rows_sentence",
+    "limits_in_words",
     "outlier_sentence",
     "safety_facts",
     "validation_sentence",
@@ -40,6 +41,12 @@ LISTED = 10
 PROVED = "Proved safe in the whole domain"
 SAMPLED = "Safe at all sampled points; a proof was not found"
 REFUTED = "Not safe: a unit is undefined somewhere in the domain"
+KNOWN = {
+    True: "proved in the whole domain",
+    False: "broken somewhere in the domain",
+    None: "holds at all points that were tried; a proof was not found",
+}
+"""What is known of a limit."""
 CHANCE = 1e-4
 """Probability below which a difference of two errors is no longer put down to chance."""
 
@@ -176,9 +183,32 @@ def _is_no_chance(ratio: float, n_above: int, n_below: int) -> bool:
 def safety_facts(candidate: Candidate) -> list[str]:
     """What is known, for a list of facts: whether it is proved, and whether it goes too far."""
     facts = [{True: PROVED, False: REFUTED, None: SAMPLED}[candidate.proved]]
+    facts += [
+        f"{text[0].upper()}{text[1:]}: {KNOWN[holds]}" for text, holds in candidate.limits.items()
+    ]
     if candidate.goes_too_far:
         facts.append(f"Goes {_ranges(candidate)} beyond the measured values somewhere in it")
     return facts
+
+
+def limits_in_words(candidate: Candidate) -> str:
+    """What is known of the limits of the prior's shape, in a few words.
+
+    >>> from ieql.equations.expression import Expression
+    >>> line = Expression.parse("2*load", ["load"])
+    >>> limits_in_words(Candidate(line, 1.0, 1, 0.1, 0.1, limits={"increasing in load": True}))
+    'all proved'
+    """
+    left = {
+        holds: [text for text, known in candidate.limits.items() if known is holds]
+        for holds in (False, None)
+    }
+    parts = [
+        f"{word}: {', '.join(left[k])}"
+        for k, word in ((False, "broken"), (None, "open"))
+        if left[k]
+    ]
+    return "; ".join(parts) or "all proved"
 
 
 def caution(candidate: Candidate, target: str | None = None) -> str | None:
@@ -202,8 +232,14 @@ def caution(candidate: Candidate, target: str | None = None) -> str | None:
             f"{equation} is safe at all sampled points of the domain; a proof for the whole "
             "domain was not found."
         )
-    if not candidate.proved:
+    if candidate.proved is False:
         return f"{equation} is not safe: a unit is undefined somewhere in the domain."
+    left = [text for text, holds in candidate.limits.items() if holds is None]
+    if left:
+        return (
+            f"{equation} is {' and '.join(left)} at all points that were tried; a proof for the "
+            "whole domain was not found."
+        )
     return None
 
 

@@ -22,7 +22,7 @@ from ieql.data.intake import Measurements
 from ieql.data.sample import Sample
 from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
-from ieql.equations.finish import FinishedEquation
+from ieql.equations.finish import FinishedEquation, limits_kept
 from ieql.equations.form import Form
 from ieql.equations.form_fit import FittedForm, first_look, fitted, without_ambiguity
 from ieql.equations.formula import listed
@@ -37,6 +37,7 @@ from ieql.options import FitOptions
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate, description_length
+from ieql.shape import Shape
 from ieql.target import Target, prepare
 from ieql.training.trainers import State, Trainer
 
@@ -103,7 +104,9 @@ class KnownForm:
                 )
         priors = {}
         for part in form.parts:
-            priors[part.name] = Prior.of(own[part.name]) if part.name in own else prior
+            # What is known of the target is not known of a part.
+            general = replace(prior, shape=Shape())
+            priors[part.name] = Prior.of(own[part.name]) if part.name in own else general
             if part.name in own:
                 priors[part.name].check_columns(part.inputs)
         for k, part in enumerate(form.parts):
@@ -197,22 +200,26 @@ def learn_form(
         found, sub = search.run(part, turn, current, seconds)
         # As long as a part is the polynomial of the first look, the whole is no result.
         is_whole = turn > 0 or part == len(form.parts) - 1 or bool(pool.known)
-        tried = pool if is_whole else _Pool(rows, pool.prior)
+        into = pool if is_whole else _Pool(rows, pool.prior)
         for e in found[:TRIED]:
             trial = [*current.parts]
             trial[part] = e
-            tried.add(fitted(form, trial, current.constants, rows))
+            into.add(fitted(form, trial, current.constants, rows))
         _note(state, sub)
-        current = tried.best(1)[0] if tried.known else current
+        current = into.best(1)[0] if into.known else current
     if not pool.known:
         pool.add(current)
     state.reason = REASON
+    bound = options.output_bound
+    bounds = None if bound is None else (-bound, bound)
     with np.errstate(all="ignore"):
-        finished = [c for f in pool.best(FINISHED) if (c := _finished(f, target)) is not None]
+        tried = (_finished(f, target, bounds) for f in pool.best(FINISHED))
+        finished = [c for c in tried if c is not None]
     if not finished:
         raise IeqlError(
-            "No equation of this form is safe in the whole domain; narrow the domain, or give the "
-            "form so that its quotients, logarithms and roots are defined there."
+            "No equation of this form that was found is safe, and keeps to all limits, in the "
+            "whole domain; narrow the domain, or give the form so that its quotients, logarithms "
+            "and roots are defined there."
         )
     front = front_of(finished, target)
     for shown_before in earlier.fronts:
@@ -368,16 +375,24 @@ def _note(state: State, sub: Snapshot | None) -> None:
 # --- finishing -----------------------------------------------------------------------------------
 
 
-def _finished(found: FittedForm, target: Target) -> Candidate | None:
-    """A form with its parts as an equation of the front; None if it is not safe in the domain."""
+def _finished(
+    found: FittedForm, target: Target, bounds: tuple[float, float] | None
+) -> Candidate | None:
+    """A form with its parts as an equation of the front; None if it is not safe in the domain.
+
+    Nor if it passes the bounds, or breaks a limit of the prior's shape.
+    """
     rows = target.fitting
     found = fitted(found.form, found.parts, found.constants, rows, found.held) or found
     found = without_ambiguity(found, rows)
     short = _with_few_digits(found, rows)
     precise, e = found.whole, short.whole
-    ends = target.points.min(axis=1), target.points.max(axis=1)
-    proof = prove(e, *ends, target.task.bounds)
-    if proof.proved is False or e.complexity(target.task.prior) > target.task.max_complexity:
+    prior, ends = target.task.prior, (target.points.min(axis=1), target.points.max(axis=1))
+    proof = prove(e, *ends, bounds)
+    if proof.proved is False or e.complexity(prior) > target.task.max_complexity:
+        return None
+    limits = limits_kept(e, *ends, prior, proof)
+    if limits is None:
         return None
     same = e.skeleton == precise.skeleton
     equation = FinishedEquation(
@@ -386,8 +401,9 @@ def _finished(found: FittedForm, target: Target) -> Candidate | None:
         found.mse,
         precise if same else e,
         proof.proved,
+        limits,
         excess(proof.low, proof.high, rows.y),
-        wave_cost(e, rows.head(PROBED).XT.T, target.task.prior),
+        wave_cost(e, rows.head(PROBED).XT.T, prior),
         PredictionBand.of(precise if same else e, rows, e, target.points, None),
     )
     labels = [p.label for p in found.form.parts]

@@ -24,6 +24,7 @@ from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
+from ieql.errors import IeqlError
 from ieql.means import means
 from ieql.model import FittedModel, chosen, versions
 from ieql.observer import Observer, Snapshot
@@ -150,6 +151,8 @@ def learn(
     view = View(options, measured, targets, evidence, start, earlier.seconds)
 
     def tell(state: State) -> None:
+        if not all(len(front) for front in state.fronts):
+            return  # nothing keeps to the limits of the prior's shape yet
         snapshot = view.of(state)
         for observer in observers:
             observer.on_round(snapshot)
@@ -175,7 +178,7 @@ def learn(
     fronts = {k: front_of(finished[k], t) for k, t in enumerate(targets)}
     if options.loss == "auto" and not state.interrupted:
         try:
-            again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
+            again = [reconsidered(t, fronts[k]) if fronts[k] else t for k, t in enumerate(targets)]
             changed = [k for k, t in enumerate(again) if t is not targets[k]]
             finished |= _finish_all(options, again, state, start, changed)
             fronts |= {k: front_of(finished[k], again[k]) for k in changed}
@@ -184,12 +187,26 @@ def learn(
             state.interrupted = True
     for k, known in enumerate(earlier.fronts):
         fronts[k] = with_earlier(fronts[k], known, targets[k])
+    _refuse_empty(fronts, measured.data.target_names, options)
     places = range(len(targets))
     fronts = _shared(options, fronts, finished, targets, state, start)
     last = view.finished([fronts[k] for k in places], [finished[k] for k in places], targets, state)
     for observer in observers:
         observer.on_round(last)
     return last
+
+
+def _refuse_empty(
+    fronts: Mapping[int, Sequence[Candidate]], names: Sequence[str], options: FitOptions
+) -> None:
+    """Say so if no equation at all was found for an output: limits that nothing keeps to."""
+    for k, front in fronts.items():
+        if not front:
+            limits = ", ".join(limit.text for limit in Prior.of(options.prior).shape.limits)
+            raise IeqlError(
+                f"No equation was found that keeps to the prior's shape for {names[k]!r} "
+                f"({limits or 'none'}); relax a limit, or search longer."
+            )
 
 
 # --- snapshots ---------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from ieql.doubts import (
     caution,
     disagreement_sentence,
     few_rows_sentence,
+    limits_in_words,
     outlier_sentence,
 )
 from ieql.equations.expression import Expression
@@ -38,6 +39,7 @@ from ieql.files import MAX_NAME, read_json
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
+from ieql.shape import AT_LEAST, AT_MOST, Limit
 from ieql.whole import Whole
 
 if TYPE_CHECKING:
@@ -149,6 +151,17 @@ class FittedModel:
     def prior(self) -> Prior:
         """The expert knowledge as it was at the fit."""
         return Prior.of(self.options.prior)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """What every equation must keep to in the domain: the prior's shape, and the bound B."""
+        own = self.prior.shape.limits
+        bound = self.options.output_bound
+        if bound is None:
+            return own
+        return tuple(
+            dict.fromkeys((*own, Limit(AT_LEAST, value=-bound), Limit(AT_MOST, value=bound)))
+        )
 
     @cached_property
     def box(self) -> Domain:
@@ -426,6 +439,20 @@ class FittedModel:
             target=self._name(output),
         )
 
+    def limits_sentence(self) -> str | None:
+        """Which equations are proved to keep to the prior's shape; None if it has none."""
+        rows = [c for front in self.fronts for c in front]
+        if not any(c.limits for c in rows):
+            return None
+        limits = ", ".join(dict.fromkeys(text for c in rows for text in c.limits))
+        n_proved = sum(all(c.limits.values()) for c in rows)
+        if n_proved == len(rows):
+            return f"Proved of every equation, in the whole domain: {limits}."
+        return (
+            f"{n_proved} of {len(rows)} equations are proved to keep to all limits ({limits}); the "
+            "others do so at all points that were tried."
+        )
+
     def cautions(self) -> list[str]:
         """What is to be said of the safety of the selected equations, one sentence each."""
         found = [caution(self.candidate(None, k), self._name(k)) for k in range(len(self.fronts))]
@@ -490,6 +517,7 @@ def table_row(c: Candidate, precise: bool = False) -> dict[str, Any]:
         "rmse_validation": c.rmse_validation,
         "rmse_extrapolation": c.rmse_extrapolation,
         "proved": c.proved,
+        **({"limits": limits_in_words(c)} if c.limits else {}),
     }
 
 

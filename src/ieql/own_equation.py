@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from ieql.alternatives import AS_GOOD
 from ieql.data.intake import Measurements
+from ieql.equations.branching import ProofEffort
 from ieql.equations.expression import Expression
 from ieql.equations.finish import FinishedEquation
 from ieql.equations.formula import Formula
 from ieql.equations.formula_fit import cross_fitted, fit, with_few_digits
+from ieql.equations.limit_proof import decide
 from ieql.equations.precision import standard_errors
-from ieql.equations.proof import prove
+from ieql.equations.proof import WORK, prove
 from ieql.equations.refit import refit as fitted
 from ieql.equations.safety import excess
 from ieql.equations.wave_cost import wave_cost
@@ -83,7 +85,7 @@ def judged(
     target = prepare(model.options, measured.data, measured.outside, seed)[output]
     target = reconsidered(target, model.fronts[output])
     expression, constants = _fitted(formula, target, refit)
-    candidate = _measured(expression, target)
+    candidate = _measured(expression, target, model.options.output_bound)
     if target.is_cross_fitted and (constants or not refit):
         # The measure of the front fits every number again, also those that are given here.
         values = np.array([value for value, _ in constants.values()])
@@ -115,18 +117,24 @@ def _fitted(
     return e, {}
 
 
-def _measured(e: Expression, target: Target) -> Candidate:
-    """The equation as a row of the front would be."""
+def _measured(e: Expression, target: Target, bound: float | None) -> Candidate:
+    """The equation as a row of the front would be; `bound` in the user's unit."""
     rows = target.fitting
     ends = target.points.min(axis=1), target.points.max(axis=1)
     with np.errstate(all="ignore"):
         errors, mse = standard_errors(e, rows)
-        proof = prove(e, *ends, target.task.bounds)
+        proof = prove(e, *ends, None if bound is None else (-bound, bound))
+        limits = {}
+        if proof.proved is not False:
+            budget = ProofEffort.of(WORK, seconds=1.0)
+            for limit in target.task.prior.shape.limits:
+                limits[limit.text] = decide(e, *ends, limit, budget, proof.known).proved
         finished = FinishedEquation(
             e,
             errors,
             mse,
             proved=proof.proved,
+            limits=limits,
             excess=excess(proof.low, proof.high, rows.y),
             wave_cost=wave_cost(e, rows.head(PROBED).XT.T, target.task.prior),
         )
@@ -155,4 +163,7 @@ def _sentences(model: FittedModel, own: Candidate, nats: float) -> tuple[str, ..
         found.append("The search could not have found it: the prior prohibits a composition in it.")
     if own.proved is False:
         found.append("It is not safe in the whole domain: somewhere it has no value.")
+    for text, holds in own.limits.items():
+        if holds is False:
+            found.append(f"It breaks a limit of the prior: it is not {text} in the whole domain.")
     return tuple(found)

@@ -7,17 +7,17 @@ section "Architecture" (equation "prohibited_components") and the complexity fac
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from ieql.entries import as_count, as_finite, as_mapping, as_strings, refuse_duplicates
 from ieql.errors import IeqlError, nearest, shown
+from ieql.shape import Shape
 from ieql.units import (
     COS,
     DIV,
@@ -42,7 +42,7 @@ MAX_SCALAR = 10_000
 PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 """PyYAML also reads 1_000, 010, 0x10 and 12:30, as 1000, 8, 16 and 750: no user means that."""
 PLAIN_FLOAT = re.compile(r"[^_:]*")
-KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
+KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies", "shape")
 RULES = ("not_in", "only_in")
 WAVES = (COS.name, SIN.name)
 """Units that differ by a phase: one is a notation of the other."""
@@ -90,6 +90,9 @@ class Prior:
         Number of hidden layers, and of copies of each unit per layer; None lets the search vary it.
     custom : sequence of Unit
         User-defined units, looked up before the table of units.
+    shape : Shape or mapping
+        What is known of the output on the declared domain, see `ieql.shape.Shape`:
+        ``{"bounds": [0, 250], "increasing": ["load"]}``. Every equation that is shown keeps to it.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Prior:
     layers: int | None = None
     copies: int | None = None
     custom: tuple[Unit, ...] = ()
+    shape: Shape = field(default_factory=Shape)
     _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
     _answers: dict[tuple[str, int, str], bool] = field(init=False, repr=False, compare=False)
 
@@ -119,9 +123,9 @@ class Prior:
         if not units and not custom:
             raise IeqlError("The prior allows no unit; list at least one under 'units'.")
         units += tuple(u.name for u in custom if u.name not in units)
-        pairs = [_composition(text, known) for text in _strings(self.prohibit, "prohibit")]
+        pairs = [_composition(text, known) for text in as_strings(self.prohibit, "prohibit")]
         prohibit = tuple(text for text, _ in pairs)
-        _refuse_duplicates(prohibit, "prohibit")
+        refuse_duplicates(prohibit, "prohibit")
 
         def assign(name: str, value: object) -> None:
             object.__setattr__(self, name, value)  # the dataclass is frozen for everyone else
@@ -131,8 +135,9 @@ class Prior:
         assign("costs", MappingProxyType(_checked_costs(self.costs, known)))
         assign("prohibit", prohibit)
         assign("inputs", MappingProxyType(_checked_inputs(self.inputs, known)))
-        assign("layers", _count(self.layers, "layers"))
-        assign("copies", _count(self.copies, "copies"))
+        assign("layers", as_count(self.layers, "layers"))
+        assign("copies", as_count(self.copies, "copies"))
+        assign("shape", Shape.of(self.shape))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
         assign("_answers", {})
 
@@ -150,7 +155,7 @@ class Prior:
         rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
         # Custom units compare by identity, which an unpickled one may have lost.
         custom = tuple(u.content for u in self.custom)
-        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom
+        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom, self.shape
 
     def __deepcopy__(self, memo: object) -> Prior:
         return self  # it never changes
@@ -159,7 +164,7 @@ class Prior:
         # Mapping proxies do not pickle; the constructor makes them again.
         inputs = {column: dict(rule) for column, rule in self.inputs.items()}
         arguments = (self.units, dict(self.costs), self.prohibit, inputs)
-        return type(self), (*arguments, self.layers, self.copies, self.custom)
+        return type(self), (*arguments, self.layers, self.copies, self.custom, self.shape)
 
     # What the rest of the package asks ------------------------------------------------------
 
@@ -234,6 +239,7 @@ class Prior:
                     f"The prior has a rule for input {shown(column)}, "
                     f"which is not a column of the data.{nearest(column, names)}"
                 )
+        self.shape.check_columns(names)
 
     def words(self) -> list[str]:
         """Return the prior in plain sentences."""
@@ -251,7 +257,7 @@ class Prior:
             count = getattr(self, key)
             if count is not None:
                 lines.append(f"the number of {key} is {count}")
-        return lines
+        return lines + self.shape.words()
 
     # Reading and writing --------------------------------------------------------------------
 
@@ -307,7 +313,7 @@ class Prior:
 
         The settings start from those of ``preset`` (default: plain). ``costs`` change single
         entries of the preset's table; each other key (``units``, ``prohibit``, ``inputs``,
-        ``layers``, ``copies``) replaces the preset's value.
+        ``layers``, ``copies``, ``shape``) replaces the preset's value.
         """
         if not isinstance(mapping, Mapping):
             raise IeqlError(
@@ -330,7 +336,7 @@ class Prior:
         for key, nothing in (("units", ()), ("prohibit", ()), ("inputs", {}), ("costs", {})):
             if settings[key] is None:  # "prohibit:" with every line below commented out
                 settings[key] = nothing
-        settings["costs"] = {**start.costs, **_mapping(settings["costs"], "costs")}
+        settings["costs"] = {**start.costs, **as_mapping(settings["costs"], "costs")}
         return cls(**settings)
 
     @property
@@ -361,6 +367,8 @@ class Prior:
         for key in ("layers", "copies"):
             if getattr(self, key) is not None:
                 result[key] = getattr(self, key)
+        if self.shape:
+            result["shape"] = self.shape.to_dict()
         return result
 
     def to_yaml(self) -> str:
@@ -371,7 +379,9 @@ class Prior:
         # Flow style None writes the innermost lists and mappings on one line each.
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
         # Some characters count as line breaks in YAML and are only safe when escaped.
-        plain = not any(c in name for name in self.inputs for c in "\x85\u2028\u2029")
+        plain = not any(
+            c in name for name in (*self.inputs, *self.shape.columns) for c in "\x85\u2028\u2029"
+        )
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 
 
@@ -418,7 +428,7 @@ def parse_yaml(text: str) -> Any:
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            _refuse_duplicates(keys, "YAML keys")
+            refuse_duplicates(keys, "YAML keys")
             return super().construct_mapping(node, deep=deep)
 
     Loader.add_constructor("tag:yaml.org,2002:int", Loader.plain_int)
@@ -442,14 +452,14 @@ def _checked_custom(custom: object) -> tuple[Unit, ...]:
             raise IeqlError(f"custom: {shown(u)} is not a Unit; define it with Unit(...).")
         if u.name == "_":
             raise IeqlError("custom: '_' stands for any argument in 'prohibit'; rename the unit.")
-    _refuse_duplicates([u.name for u in custom], "custom")
+    refuse_duplicates([u.name for u in custom], "custom")
     return tuple(custom)
 
 
 def _registered(names: object, custom: Sequence[Unit]) -> tuple[Unit, ...]:
     """Units among `names` that are neither built in nor given, but have been registered."""
     given = {u.name for u in custom}
-    new = [n for n in _strings(names, "units") if n not in UNITS and n not in given]
+    new = [n for n in as_strings(names, "units") if n not in UNITS and n not in given]
     found = [registered_unit(name) for name in dict.fromkeys(new)]
     return tuple(u for u in found if u is not None)
 
@@ -457,10 +467,10 @@ def _registered(names: object, custom: Sequence[Unit]) -> tuple[Unit, ...]:
 def _checked_costs(costs: object, known: Mapping[str, Unit]) -> dict[str, float]:
     """Return the complete table of complexity factors c_u, defaults filled in."""
     table = {"input": 1.0} | {name: float(u.cost) for name, u in known.items()}
-    for name, cost in _mapping(costs, "costs").items():
+    for name, cost in as_mapping(costs, "costs").items():
         if name not in table:
             _refuse_unit(name, table, "costs")
-        number = _finite(cost)
+        number = as_finite(cost)
         if number is None or number <= 0:
             raise IeqlError(
                 f"costs: the cost of {name!r} must be a positive, finite number, not {shown(cost)}."
@@ -473,11 +483,11 @@ def _checked_inputs(
     inputs: object, known: Mapping[str, Unit]
 ) -> dict[str, Mapping[str, tuple[str, ...]]]:
     checked: dict[str, Mapping[str, tuple[str, ...]]] = {}
-    for column, rule in _mapping(inputs, "inputs").items():
+    for column, rule in as_mapping(inputs, "inputs").items():
         if not isinstance(column, str):
             raise IeqlError(f"inputs: put the column name {shown(column)} in quotes.")
         where = f"inputs, {shown(column)}"
-        rule = _mapping(rule, where)
+        rule = as_mapping(rule, where)
         for kind in rule:
             if kind not in RULES:
                 hint = nearest(str(kind), RULES) or " Use 'not_in' or 'only_in'."
@@ -519,59 +529,18 @@ def _composition(
 
 def _names(value: object, valid: Iterable[str], where: str) -> tuple[str, ...]:
     valid = list(valid)
-    names = _strings(value, where)
+    names = as_strings(value, where)
     for name in names:
         if name not in valid:
             _refuse_unit(name, valid, where)
-    _refuse_duplicates(names, where)
+    refuse_duplicates(names, where)
     return names
-
-
-def _strings(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        raise IeqlError(f"{where}: give a list of names, not {shown(value)}.")
-    for name in value:
-        if not isinstance(name, str):
-            raise IeqlError(f"{where}: {shown(name)} is not a name.")
-    return tuple(value)
-
-
-def _mapping(value: object, where: str) -> Mapping[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise IeqlError(f"{where}: give a mapping of names, not {shown(value)}.")
-    return value
-
-
-def _count(value: object, where: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise IeqlError(f"{where}: give a whole number of at least 1, not {shown(value)}.")
-    return int(value)
-
-
-def _finite(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _refuse_unit(name: object, valid: Iterable[str], where: str) -> NoReturn:
     valid = list(valid)
     hint = nearest(str(name), valid) or f" Valid names: {', '.join(valid)}."
     raise IeqlError(f"{where}: there is no unit {shown(name)}.{hint}")
-
-
-def _refuse_duplicates(names: Sequence[str], where: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise IeqlError(f"{where}: {shown(name)} is given twice; remove one of them.")
-        seen.add(name)
 
 
 def _rule_in_words(column: str, kind: str, places: tuple[str, ...]) -> str:

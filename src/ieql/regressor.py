@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from ieql.export.functions import Equation
     from ieql.observer import Observer, Snapshot
+    from ieql.proofs import Proof
     from ieql.whole import Whole
 
 __all__ = ["IEQLRegressor", "resume_run"]
@@ -724,6 +725,40 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         found = pd.Series(row, dtype=object)
         found.attrs = {"sentences": list(own.sentences), "constants": own.constants}
         return found
+
+    def prove(self, index: int | None = None, *, output: int = 0) -> Proof:
+        """Prove what can be proved of an equation in the whole declared domain.
+
+        That is whether every unit is defined and the output finite, between which values the output
+        lies, and whether it keeps to every limit of the prior's ``shape`` and to `output_bound`. It
+        takes a second or two, and needs no data.
+
+        Parameters
+        ----------
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        output : int, default 0
+            Whose selected equation is meant if there are several outputs and no `index`.
+
+        Returns
+        -------
+        Proof
+            With ``safe``, ``bounds``, ``limits``, ``counterexample`` and ``open_boxes``;
+            ``save(path)`` writes a certificate that the file ``check_certificate.py`` of this
+            package checks without ieql.
+
+        Examples
+        --------
+        >>> model.prove().save("certificate.json")  # doctest: +SKIP
+        """
+        from ieql.proofs import prove
+
+        model = self._fitted()
+        k, row = self._checked_output(output), None
+        if index is not None:
+            rows = model.rows_of(index)
+            k, row = next((k, r) for k, r in enumerate(rows) if r is not None)
+        return prove(model.candidate(row, k).expression, model.domain, model.limits)
 
     def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Measurements, int]:
         """What the model has learned from, and the seed: as it was at the fit, or given again."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -91,6 +91,8 @@ class Candidate:
     proved : bool, optional
         True if it is proved that every unit is defined in the whole domain, False if a point is
         known where one is not, None if neither could be shown.
+    limits : mapping of str to bool or None
+        The same for every limit of the prior's shape, such as ``increasing in load``.
     excess : float
         How far the equation goes inside the domain: the largest distance from the middle of the
         measured values of y, in units of their range; NaN if it is not known.
@@ -129,6 +131,7 @@ class Candidate:
     standard_errors: tuple[float, ...] | None = None
     precise: Expression | None = None
     proved: bool | None = None
+    limits: Mapping[str, bool | None] = field(default_factory=dict, hash=False)
     excess: float = math.nan
     wave_cost: float = 0.0
     evidence: float = math.inf
@@ -181,6 +184,7 @@ class Candidate:
             else [_finite_or_none(e) for e in self.standard_errors],
             "precise": None if self.precise is None else self.precise.to_dict(),
             "proved": self.proved,
+            "limits": dict(self.limits),
             "excess": _finite_or_none(self.excess),
             "wave_cost": self.wave_cost,
             "evidence": _finite_or_none(self.evidence),
@@ -204,6 +208,9 @@ class Candidate:
         stored, precise, proved = form["standard_errors"], form.get("precise"), form.get("proved")
         if proved is not None and not isinstance(proved, bool):
             raise IeqlError("'proved' of an equation must be true, false or null.")
+        limits = form.get("limits", {})
+        if not all(holds is None or isinstance(holds, bool) for holds in limits.values()):
+            raise IeqlError("'limits' of an equation must each be true, false or null.")
         excess, evidence = form.get("excess"), form.get("evidence")
         equation = Expression.from_dict(form["expression"], custom)
         all_digits = None if precise is None else Expression.from_dict(precise, custom)
@@ -217,6 +224,7 @@ class Candidate:
             else tuple(math.nan if e is None else float(e) for e in stored),
             precise=all_digits,
             proved=proved,
+            limits={str(text): holds for text, holds in limits.items()},
             excess=math.nan if excess is None else float(excess),
             wave_cost=float(form.get("wave_cost", 0.0)),
             evidence=math.inf if evidence is None else float(evidence),

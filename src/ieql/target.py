@@ -20,6 +20,7 @@ from ieql.equations.cross_fitted import cross_fitted, left_out_one_by_one
 from ieql.equations.description import heavier_tails
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.finish import FinishedEquation
+from ieql.equations.shape_points import ShapePoints
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.prior import Prior
@@ -273,6 +274,7 @@ class Target:
             standard_errors=equation.standard_errors,
             precise=equation.precise,
             proved=equation.proved,
+            limits=equation.limits,
             excess=equation.excess,
             wave_cost=equation.wave_cost,
             evidence=evidence,
@@ -368,12 +370,9 @@ def _target(
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
-    bound, mean = options.output_bound, float(zscore.offset.item())
-    if bound is not None and abs(mean) >= bound:
-        raise IeqlError(
-            f"output_bound is {bound:g}, but the mean of {train.target_names[k]!r} is {mean:g}: "
-            "no useful equation can stay within it; give a larger bound."
-        )
+    mean = float(zscore.offset.item())
+    _refuse_mean_outside(options.output_bound, prior.shape.bounds, mean, train.target_names[k])
+    bounds = prior.shape.within(options.output_bound)
     box = Scaling.minmax(inputs.transform(train.X))
     task = Task(
         names=train.feature_names,
@@ -391,9 +390,8 @@ def _target(
         extrapolation=None if beyond is None else _scaled(beyond, inputs, scaling),
         layers=options.layers if options.layers is not None else prior.layers,
         copies=options.copies if options.copies is not None else prior.copies,
-        bounds=None
-        if bound is None
-        else tuple(scaling.transform(np.array([-bound, bound])).tolist()),
+        bounds=None if bounds is None else tuple(scaling.transform(np.array(bounds)).tolist()),
+        shape=_shape_points(prior, train, inputs, scaling),
         scale=inputs.scale,
         unit=float(zscore.scale.item()),
         rows=np.flatnonzero(~aside[: len(own)])[:SEARCH_ROWS],
@@ -402,6 +400,33 @@ def _target(
         max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
     )
     return Target(own, checks, beyond, points, inputs, scaling, task, aside)
+
+
+def _refuse_mean_outside(
+    bound: float | None, bounds: tuple[float, float], mean: float, name: str
+) -> None:
+    """Refuse bounds that leave out the mean of the target, and so every useful equation."""
+    if bound is not None and abs(mean) >= bound:
+        raise IeqlError(
+            f"output_bound is {bound:g}, but the mean of {name!r} is {mean:g}: "
+            "no useful equation can stay within it; give a larger bound."
+        )
+    if not bounds[0] <= mean <= bounds[1]:
+        raise IeqlError(
+            f"The prior's shape bounds the output to {bounds[0]:g} to {bounds[1]:g}, but the mean "
+            f"of {name!r} is {mean:g}: no useful equation can stay within; give wider bounds."
+        )
+
+
+def _shape_points(
+    prior: Prior, data: Dataset, inputs: Scaling, scaling: Scaling
+) -> ShapePoints | None:
+    """Points at which the search looks whether a limit is broken, scaled."""
+    prior.shape.check_domain({name: (a, b) for name, (a, b) in data.domain.to_dict().items()})
+    scales = dict(zip(data.feature_names, inputs.scale.tolist(), strict=True))
+    limits = [limit.scaled(scales, float(scaling.scale.item())) for limit in prior.shape.limits]
+    lower, upper = inputs.transform(np.stack([data.domain.lower, data.domain.upper]))
+    return ShapePoints.of(limits, data.feature_names, lower, upper)
 
 
 def _all_rows(train: Sample, validation: Sample) -> Sample:

@@ -487,3 +487,25 @@ def test_the_constants_are_those_that_are_written():
     assert "2.500 ± 0.025 factor of" in table
     assert "exponent in" in table
     assert "3.000 ± 0.030 term inside the power" in table
+
+
+@pytest.mark.parametrize(
+    ("proved", "limits", "n_badges"),
+    [
+        (True, {}, 1),
+        (True, {f"increasing in {EVIL}": True}, 1),
+        (True, {f"increasing in {EVIL}": None}, 0),
+        (None, {}, 0),
+    ],
+)
+def test_a_badge_says_that_everything_is_proved(proved, limits, n_badges):
+    m = model(("2*x",), prior="plain")
+    (candidate,) = m.fronts_[0]
+    known = replace(candidate, proved=proved, limits=limits)
+    page = changed(m, fronts=((known,),)).report_html()
+    assert EVIL not in page
+    assert len(re.findall(r'<span class="badge plain"[^>]*>proved</span>', page)) == n_badges
+    said = {True: "proved in the whole domain", None: "a proof was not found"}
+    for holds in limits.values():
+        assert f"Increasing in {html.escape(EVIL)}: " in page
+        assert said[holds] in page

@@ -10,8 +10,10 @@ import pytest
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
+from ieql.equations.shape_points import ShapePoints
 from ieql.prior import Prior
 from ieql.selection import Candidate
+from ieql.shape import Shape
 from tasks import NAMES, labelled, make_task
 
 
@@ -122,3 +124,12 @@ def test_a_wave_that_the_rows_cannot_see_is_no_candidate():
     assert task.candidate(Expression.parse("cos(76433335905143*x)", NAMES)) is None
     assert task.candidate(Expression.parse("cos(300*x)", NAMES)) is None
     assert task.candidate(Expression.parse("cos(20*x)", NAMES)) is not None
+
+
+def test_what_breaks_a_limit_is_no_candidate():
+    """The one gate to the front, for every trainer."""
+    limits = Shape.of({"increasing": ["x"]}).limits
+    shape = ShapePoints.of(limits, NAMES, np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    task = make_task(shape=shape)
+    assert task.candidate(parse("2*x + y**2")) is not None
+    assert task.candidate(parse("x*y + 0.5*x")) is None

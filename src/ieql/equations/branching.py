@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.equations.intervals import EPS, Bounds, Enclosure
 
-__all__ = ["Descent", "ProofEffort", "descend", "draw", "positive_bound"]
+__all__ = [
+    "Descent",
+    "Leaves",
+    "ProofEffort",
+    "ProofStep",
+    "descend",
+    "draw",
+    "positive_bound",
+    "rounding_of",
+]
 
 Array = NDArray[np.float64]
 SWEEP = 2048
@@ -150,43 +160,92 @@ def _middle(bounds: Bounds) -> Array:
 # --- branch and bound --------------------------------------------------------------------------
 
 
+@dataclass
+class Leaves:
+    """The boxes with which a search ended: those that are decided cover all but the open ones.
+
+    Attributes
+    ----------
+    decided, undecided : list of (lower, upper)
+        Arrays (inputs, boxes).
+    """
+
+    decided: list[tuple[Array, Array]] = field(default_factory=list)
+    undecided: list[tuple[Array, Array]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ProofStep:
+    """One thing that was shown, and the boxes that show it.
+
+    Attributes
+    ----------
+    claim : mapping
+        What was shown, in the words of a certificate (`ieql.check_certificate`).
+    inputs : tuple of int
+        The inputs that the boxes are about.
+    leaves : Leaves
+        The boxes.
+    """
+
+    claim: Mapping[str, Any]
+    inputs: tuple[int, ...]
+    leaves: Leaves
+
+
+class _Bundle(NamedTuple):
+    """Boxes that may have shrunk to a side, and the boxes that these stand for."""
+
+    lower: Array
+    upper: Array
+    whole_lower: Array
+    whole_upper: Array
+
+    @property
+    def whole(self) -> tuple[Array, Array]:
+        return self.whole_lower, self.whole_upper
+
+    def chosen(self, which: NDArray[np.generic]) -> _Bundle:
+        return _Bundle(*(ends[:, which] for ends in self))
+
+    @staticmethod
+    def joined(bundles: list[_Bundle]) -> _Bundle:
+        return _Bundle(*(np.concatenate(ends, axis=1) for ends in zip(*bundles, strict=True)))
+
+
 class _Boxes:
     """Boxes that are not decided yet, in bundles; those with the least bounds come first."""
 
     def __init__(self, lower: Array, upper: Array) -> None:
-        self.bundles: list[tuple[float, int, Array, Array]] = []
+        self.bundles: list[tuple[float, int, _Bundle]] = []
         self.count = 0
-        self.add(lower, upper, np.zeros(lower.shape[1]))
+        self.add(_Bundle(lower, upper, lower, upper), np.zeros(lower.shape[1]))
 
     def __len__(self) -> int:
         return len(self.bundles)
 
-    def take(self, most: int) -> tuple[Array, Array]:
+    def take(self, most: float) -> _Bundle:
         """Take bundles out until there are so many boxes, or a few more."""
-        lower, upper, n = [], [], 0
+        taken, n = [], 0
         while self.bundles and n < most:
-            _, _, a, b = heappop(self.bundles)
-            lower.append(a)
-            upper.append(b)
-            n += a.shape[1]
-        return np.concatenate(lower, axis=1), np.concatenate(upper, axis=1)
+            taken.append(heappop(self.bundles)[2])
+            n += taken[-1].lower.shape[1]
+        return _Bundle.joined(taken)
 
-    def add(self, lower: Array, upper: Array, bound: Array) -> None:
+    def add(self, boxes: _Bundle, bound: Array) -> None:
         """Add boxes, with a lower bound for each."""
         order = np.argsort(bound, kind="stable")
         for start in range(0, len(order), SWEEP):
             part = order[start : start + SWEEP]
             self.count += 1  # decides between equal bounds
-            entry = float(bound[part[0]]), self.count, lower[:, part], upper[:, part]
-            heappush(self.bundles, entry)
+            heappush(self.bundles, (float(bound[part[0]]), self.count, boxes.chosen(part)))
 
 
 @dataclass(frozen=True)
 class _Swept:
     """What a sweep has found of some boxes, which are smaller now where the sum is monotone."""
 
-    lower: Array
-    upper: Array
+    boxes: _Bundle
     bound: Array
     """Lower bound of the sum."""
     centre: Array
@@ -197,6 +256,12 @@ class _Swept:
     """By how much the sum may vary along each input."""
 
 
+def rounding_of(f: Enclosure, lower: Array, upper: Array) -> float:
+    """By how much a computed value of a sum may be off in a box."""
+    size = f.size(lower[:, None], upper[:, None])
+    return float(np.nan_to_num(ROUNDING * size, posinf=0.0)[0])
+
+
 def positive_bound(
     f: Enclosure,
     lower: Array,
@@ -205,6 +270,7 @@ def positive_bound(
     budget: ProofEffort,
     is_refuted: Callable[[Array], bool] = lambda points: False,
     look_closer: Callable[[], bool] = lambda: False,
+    leaves: Leaves | None = None,
 ) -> float | None:
     """A lower bound of a sum over a box, if it is proved to be positive; else None.
 
@@ -222,17 +288,21 @@ def positive_bound(
         Is shown points (inputs, points) where the sum may be negative; if it says yes, all is over.
     look_closer : callable
         Called once, before the first box is split; if it says yes, all is over.
+    leaves : Leaves, optional
+        Is given the boxes with which the search ends.
     """
     whole = lower[:, None], upper[:, None]
-    slack = float(np.nan_to_num(ROUNDING * f.size(*whole), posinf=0.0)[0])
+    slack = rounding_of(f, lower, upper)
     boxes = _Boxes(*whole)
     least = np.inf
     is_first = True
     while len(boxes):
-        swept = _sweep(f, *boxes.take(SWEEP), slack)
+        swept = _sweep(f, boxes.take(SWEEP), slack)
         budget.spend(f, len(swept.bound))
-        done = swept.bound >= -slack if closed else swept.bound > 0.0
+        done = swept.bound >= -2.0 * slack if closed else swept.bound > 0.0
         least = min(least, swept.bound[done].min(initial=np.inf))
+        if leaves is not None:
+            leaves.decided.append(swept.boxes.chosen(done).whole)
         if np.all(done):
             continue
         suspect = ~done & (swept.low <= 0.0)
@@ -242,12 +312,16 @@ def positive_bound(
             return None
         is_first = False
         if not f.is_known or budget.is_spent or not _split(swept, ~done, whole, boxes):
+            if leaves is not None:
+                leaves.undecided.append(swept.boxes.chosen(~done).whole)
+                leaves.undecided += [boxes.take(np.inf).whole] if len(boxes) else []
             return None
     return float(least)
 
 
-def _sweep(f: Enclosure, lower: Array, upper: Array, slack: float) -> _Swept:
+def _sweep(f: Enclosure, boxes: _Bundle, slack: float) -> _Swept:
     """Bound a sum over some boxes, by natural intervals and by the mean-value form."""
+    lower, upper = boxes.lower, boxes.upper
     (natural, _), (least, most) = f.bounds_and_slopes(lower, upper)
     # Where the sum rises or falls all over the box, its minimum lies on one side.
     rises, falls = least >= 0.0, most <= 0.0
@@ -266,14 +340,18 @@ def _sweep(f: Enclosure, lower: Array, upper: Array, slack: float) -> _Swept:
     bound = np.fmax(natural, tangent)
     width = upper - lower
     smear = np.where(width > 0.0, np.maximum(-least, most) * width, 0.0)
-    return _Swept(lower, upper, bound, centre, low, smear)
+    shrunk = boxes._replace(lower=lower, upper=upper)
+    return _Swept(shrunk, bound, centre, low, smear)
 
 
 def _split(
     swept: _Swept, chosen: NDArray[np.bool_], whole: tuple[Array, Array], boxes: _Boxes
 ) -> bool:
     """Halve boxes along the input that matters most; False if one is as small as can be."""
-    lower, upper, bound = swept.lower[:, chosen], swept.upper[:, chosen], swept.bound[chosen]
+    parents, bound = swept.boxes.chosen(chosen), swept.bound[chosen]
+    lower, upper = parents.lower, parents.upper
+    if len(lower) == 0:  # the sum is a number
+        return False
     smear = swept.smear[:, chosen]
     # Where a slope is not bounded, the widest of such inputs is taken.
     part = (upper - lower) / np.maximum(whole[1] - whole[0], 1e-300)
@@ -284,12 +362,8 @@ def _split(
     middle = np.where((a > 0.0) & (b > WIDE * a), np.sqrt(a) * np.sqrt(b), 0.5 * a + 0.5 * b)
     if not np.all((a < middle) & (middle < b)):
         return False
-    left, right = upper.copy(), lower.copy()
-    left[axis, columns] = middle
-    right[axis, columns] = middle
-    boxes.add(
-        np.concatenate([lower, right], axis=1),
-        np.concatenate([left, upper], axis=1),
-        np.concatenate([bound, bound]),
-    )
+    left, right = (_Bundle(*(ends.copy() for ends in parents)) for _ in range(2))
+    for ends in (left.upper, left.whole_upper, right.lower, right.whole_lower):
+        ends[axis, columns] = middle
+    boxes.add(_Bundle.joined([left, right]), np.concatenate([bound, bound]))
     return True

@@ -9,17 +9,19 @@ computed: the shorter constants are those that `predict` uses.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
+from ieql.equations.branching import ProofEffort
 from ieql.equations.common_offsets import with_common_offsets
 from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
+from ieql.equations.limit_proof import decide
 from ieql.equations.precision import (
     Information,
     readable,
@@ -30,10 +32,11 @@ from ieql.equations.precision import (
 )
 from ieql.equations.prediction_band import PredictionBand, constant_errors
 from ieql.equations.program import Program
-from ieql.equations.proof import LITTLE_WORK, WORK, Proof, prove
+from ieql.equations.proof import LITTLE_WORK, WORK, Verdict, prove
 from ieql.equations.refit import refit
 from ieql.equations.ridge import fitted_with_ridge
 from ieql.equations.safety import excess, is_safe, positive_denominators, worst_points
+from ieql.equations.shape_points import ShapePoints
 from ieql.equations.sharing import SharedEquation
 from ieql.equations.shorter import (
     at_its_limit,
@@ -59,6 +62,8 @@ HASTY_ROWS = 2_000
 """Rows on which the constants are fitted when there is no time left."""
 PROBED = 2_000
 """Rows by which the range of an argument is judged."""
+MANY_LINES, MANY_STEPS = 128, 33
+"""Lines along an input, and points on each, at which a limit must hold that is not proved."""
 SETTLING = 3
 """Last steps of the fit, by orthogonal factors instead of normal equations."""
 
@@ -75,6 +80,8 @@ class FinishedEquation:
     """The same with all digits."""
     proved: bool | None = None
     """Whether it is proved to be safe in the whole domain; None if it is not known."""
+    limits: Mapping[str, bool | None] = field(default_factory=dict)
+    """The same for every limit of the prior's shape."""
     excess: float = math.nan
     """How far it goes in the domain beyond the measured values (`ieql.equations.safety.excess`)."""
     wave_cost: float = 0.0
@@ -198,7 +205,9 @@ def presented(
             held = ties if e.skeleton == all_digits.skeleton else None
             errors = constant_errors(e, part, band.noise, simple_exponents(e), held) or errors
         errors = tuple(common.get(place, 0.0) or error for place, error in enumerate(errors))
-        return FinishedEquation(e, errors, mse, all_digits, proof.proved, far, waves, band)
+        return FinishedEquation(
+            e, errors, mse, all_digits, proof.proved, proof.limits, far, waves, band
+        )
     return None
 
 
@@ -300,12 +309,13 @@ def _sound(
     bounds: tuple[float, float] | None,
     is_late: Callable[[], bool],
     extremes: bool = True,
-) -> Proof | None:
+) -> Verdict | None:
     """What is known of an equation's safety in the domain; None if it is not safe or permitted.
 
     What is not proved must keep away from singularities at the points, also where one is closest.
     """
-    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds, margins=False)):
+    within = prior.shape.within(None if bounds is None else bounds[1])
+    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=within, margins=False)):
         return None
     ends = domain.min(axis=1), domain.max(axis=1)
     late = is_late()
@@ -322,8 +332,43 @@ def _sound(
     if proof.proved is None:
         worst = worst_points(e, domain, *ends, seed=0)
         for points in (domain, worst):
-            if points.shape[1] and not is_safe(e, points, bounds=bounds):
+            if points.shape[1] and not is_safe(e, points, bounds=within):
                 return None
+    limits = limits_kept(e, *ends, prior, proof, late, is_late)
+    if limits is None:
+        return None
     value = Program.of(e).evaluate(domain)
     low, high = min(proof.low, float(value.min())), max(proof.high, float(value.max()))
-    return replace(proof, low=low, high=high)
+    return replace(proof, low=low, high=high, limits=limits)
+
+
+def limits_kept(
+    e: Expression,
+    lower: Array,
+    upper: Array,
+    prior: Prior,
+    safety: Verdict,
+    late: bool = False,
+    is_late: Callable[[], bool] = lambda: False,
+) -> dict[str, bool | None] | None:
+    """Which limits of the prior's shape are proved and which are open; None if one is broken.
+
+    What is open holds at many points. Where it is open whether the equation is safe, nothing is
+    proved.
+    """
+    limits = prior.shape.limits
+    if not limits:
+        return {}
+    points = ShapePoints.of(limits, e.names, lower, upper, MANY_LINES, MANY_STEPS)
+    if points is not None and points.broken(Program.of(e).evaluate) is not None:
+        return None
+    budget = ProofEffort.of(
+        LITTLE_WORK if late else WORK, seconds=1.0, is_late=None if late else is_late
+    )
+    found: dict[str, bool | None] = {}
+    for limit in limits:
+        holds = decide(e, lower, upper, limit, budget, safety.known).proved
+        if holds is False:
+            return None
+        found[limit.text] = holds if safety.proved else None
+    return found

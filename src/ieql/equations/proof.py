@@ -13,18 +13,27 @@ clock is only an emergency brake.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.equations.branching import ProofEffort, descend, draw, positive_bound
+from ieql.equations.branching import (
+    Leaves,
+    ProofEffort,
+    ProofStep,
+    descend,
+    draw,
+    positive_bound,
+    rounding_of,
+)
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.intervals import Enclosure
+from ieql.shape import AT_LEAST, AT_MOST
 from ieql.units import Interval
 
-__all__ = ["LITTLE_WORK", "WORK", "Condition", "Proof", "conditions", "prove", "violated"]
+__all__ = ["LITTLE_WORK", "WORK", "Condition", "Verdict", "conditions", "prove", "violated"]
 
 Array = NDArray[np.float64]
 WORK = 8_000_000
@@ -35,12 +44,13 @@ FINITE = 1e300
 """An output that is proved to stay below this one is finite, whatever is rounded."""
 TOUCHING = 1e-10
 """A distance below this part of its usual value, if it cannot be bounded, touches zero."""
+ALL_BUT_LAST_DIGITS = 1.0 - 1e-9
 BEYOND = 3.0
 """The extremes of an output are looked for if it may leave the known range by so many ranges."""
 
 
 @dataclass(frozen=True)
-class Proof:
+class Verdict:
     """What `prove` has found.
 
     Attributes
@@ -55,6 +65,14 @@ class Proof:
         The least and the largest output that was met: the equation does go so far.
     boxes : int
         Number of boxes that were looked at.
+    known : mapping from (node, argument) to (low, high)
+        What is proved of the arguments of singular units.
+    steps : tuple of ProofStep
+        What the proof consists of, if it was asked for.
+    undecided : tuple of (inputs, lower, upper)
+        The boxes that are left, if they were asked for, in the inputs that matter there.
+    limits : mapping of str to bool or None
+        What was found of limits beside safety (`ieql.equations.limit_proof`).
     """
 
     proved: bool | None
@@ -62,6 +80,10 @@ class Proof:
     low: float
     high: float
     boxes: int
+    known: Mapping[tuple[int, int], Interval] = field(default_factory=dict)
+    steps: tuple[ProofStep, ...] = ()
+    undecided: tuple[tuple[tuple[int, ...], Array, Array], ...] = ()
+    limits: Mapping[str, bool | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,6 +112,20 @@ class Condition:
         """Bounds of the value if the distance is at least so large."""
         end = self.edge + self.sign * distance
         return (end, math.inf) if self.sign > 0 else (-math.inf, end)
+
+    def claim(self, distance: float, rounding: float) -> dict[str, object]:
+        """What a distance shows, for a certificate: whoever rounds otherwise finds it, too."""
+        if self.argument is None:
+            return {"kind": AT_LEAST if self.sign > 0 else AT_MOST, "value": self.edge}
+        node, argument = self.argument
+        return {
+            "kind": "argument",
+            "node": node,
+            "argument": argument,
+            "edge": self.edge,
+            "sign": self.sign,
+            "distance": max(distance * ALL_BUT_LAST_DIGITS - 4.0 * rounding, 0.0),
+        }
 
 
 def conditions(expression: Expression, bounds: Interval | None = None) -> list[Condition]:
@@ -147,7 +183,8 @@ def prove(
     work: float = WORK,
     is_late: Callable[[], bool] | None = None,
     extremes: bool = True,
-) -> Proof:
+    record: bool = False,
+) -> Verdict:
     """Decide whether an equation is safe in the whole closed box.
 
     Every singular argument must be inside its domain, and the output finite.
@@ -168,15 +205,26 @@ def prove(
         Asked between the boxes: once it says yes, the search is given up.
     extremes : bool
         Look also for how far the output goes.
+    record : bool
+        Keep the steps of the proof, for a certificate.
     """
     ends = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
-    hunt = _Hunt(expression, *ends, bounds, ProofEffort.of(work, seconds, is_late))
+    hunt = _Hunt(expression, *ends, bounds, ProofEffort.of(work, seconds, is_late), record)
     with np.errstate(all="ignore"):
         is_open = hunt.run()
         if extremes and hunt.point is None:
             hunt.look_far()
     proved = False if hunt.point is not None else None if is_open else True
-    return Proof(proved, hunt.point, hunt.low, hunt.high, hunt.budget.boxes)
+    return Verdict(
+        proved,
+        hunt.point,
+        hunt.low,
+        hunt.high,
+        hunt.budget.boxes,
+        hunt.known,
+        tuple(hunt.steps) if proved else (),
+        tuple(hunt.undecided) if proved is None else (),
+    )
 
 
 @dataclass
@@ -188,6 +236,7 @@ class _Hunt:
     upper: Array
     bounds: Interval | None
     budget: ProofEffort
+    record: bool = False
     point: Array | None = None
     """A counterexample."""
     low: float = math.inf
@@ -195,6 +244,8 @@ class _Hunt:
     known: dict[tuple[int, int], Interval] = field(default_factory=dict)
     """What is proved of the arguments."""
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    steps: list[ProofStep] = field(default_factory=list)
+    undecided: list[tuple[tuple[int, ...], Array, Array]] = field(default_factory=list)
 
     def run(self) -> bool:
         """Decide all conditions until one is refuted; whether one is left open."""
@@ -255,6 +306,7 @@ class _Hunt:
             return False
 
         touching: list[Array] = []
+        leaves = Leaves() if self.record else None
         distance = positive_bound(
             f,
             *box,
@@ -262,7 +314,13 @@ class _Hunt:
             self.budget,
             is_refuted=lambda points: self.is_refuted_at(self._rows(f, points)),
             look_closer=look_closer,
+            leaves=leaves,
         )
+        if leaves is not None and distance is not None:
+            claim = condition.claim(distance, rounding_of(f, *box))
+            self.steps.append(ProofStep(claim, f.inputs, leaves))
+        elif leaves is not None:
+            self.undecided += [(f.inputs, low, high) for low, high in leaves.undecided]
         if distance is None and self.point is None and touching:
             self.point = touching[0]
         return distance

@@ -82,6 +82,7 @@ def equation_part(
         "rmse_validation": candidate.rmse_validation,
         "rmse_extrapolation": _known(candidate.rmse_extrapolation),
         "safety": safety_facts(candidate),
+        "proved": candidate.proved is True and all(candidate.limits.values()),
         "typeset": Markup(typeset(e, target)),
         "parts": [Markup(typeset(own, label)) for label, own in candidate.parts],
         "short": Markup(typeset(e, None)),

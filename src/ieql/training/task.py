@@ -14,6 +14,7 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
+from ieql.equations.shape_points import ShapePoints
 from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
 from ieql.selection import CHOICES, Candidate
@@ -58,6 +59,8 @@ class Task:
         Fixed by the user, or left to the search.
     bounds : (low, high) or None
         What the output must not leave in the domain (the paper's bound B), scaled.
+    shape : ShapePoints or None
+        Points at which every equation must keep to the limits of the prior's shape, scaled.
     scale : array (inputs,) or None
         What the inputs were divided by: where that is known, inputs in the same unit are.
     unit : float
@@ -90,6 +93,7 @@ class Task:
     layers: int | None = None
     copies: int | None = None
     bounds: tuple[float, float] | None = None
+    shape: ShapePoints | None = None
     scale: Array | None = None
     unit: float = 1.0
     steered: bool = False
@@ -182,7 +186,7 @@ class Task:
         return bool(np.all(highs[waves] - lows[waves] < most))
 
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
-        """Measure an expression; None if it is forbidden, too large or not safe in the domain."""
+        """Measure an expression; None if it is forbidden, too large, or breaks a limit."""
         if not expression.is_allowed(self.prior):
             return None
         complexity = expression.complexity(self.prior)
@@ -190,6 +194,8 @@ class Task:
             return None
         program = program or Program.of(expression)
         if not is_safe(expression, self.domain, program, self.bounds):
+            return None
+        if self.shape is not None and self.shape.broken(program.evaluate) is not None:
             return None
         if not self._is_resolved(expression, program):
             return None

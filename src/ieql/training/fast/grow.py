@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ieql.data.sample import Sample
-from ieql.equations.expression import Expression
+from ieql.equations.expression import Expression, Sum
 from ieql.equations.simplify import expansions, gauge
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
@@ -68,8 +68,10 @@ def grow(
     """
     sample = task.train.draw(settings.rows, rng)
     price = _price(task, archive, rng, settings)
-    start = parent(task, archive, rng, price)
-    state = fitted(start.expression, sample, settings.steps)
+    start = Expression(task.names, (), (Sum(task.mean),))
+    if len(archive):  # nothing may keep to the limits of a shape yet, not even the mean
+        start = parent(task, archive, rng, price).expression
+    state = fitted(start, sample, settings.steps)
     if state is not None:
         # What was found beside a better equation was never cut down.
         state = drop_unneeded(state, sample, task.prior)

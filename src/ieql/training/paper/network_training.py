@@ -120,8 +120,9 @@ class NetworkTraining:
         """
         pairs = []
         for task in self.tasks:
-            if task.bounds is not None:
-                pairs.append((task.bounds[1], task.mean))
+            if task.bounds is not None and np.all(np.isfinite(task.bounds)):
+                # The paper's B is the same on both sides; what passes one of them is refused later.
+                pairs.append((max(map(abs, task.bounds)), task.mean))
             elif np.max(np.abs(task.train.y)) * task.unit <= self.settings.bound:
                 pairs.append((self.settings.bound / task.unit, task.mean))
             else:
