@@ -23,12 +23,12 @@ ORDER: list[str | tuple[str, ...]] = [
     "data.*",
     ("network", "equations.*"),
     # Problems are data and the equations behind them: the search and the doors may use them, too.
-    ("problems", "selection", "doubts"),
+    ("problems", "selection", "doubts", "moved_constants"),
     "training.*",
     ("options", "whole", "model", "alternatives", "ambiguity", "suggestions"),
     "export.*",
     "report.*",
-    ("observer", "target", "shared_fronts", "learn", "own_equation", "guesses"),
+    ("observer", "target", "shared_fronts", "learn", "own_equation", "guesses", "recalibration"),
     "run.*",
     # The doors, the public names between them.
     ("console", "progress", "plots", "regressor", "fitted_formula"),

@@ -25,6 +25,7 @@ from ieql.console import (
     alternatives_table,
     constants_table,
     front_table,
+    moved_table,
     suggestions_table,
     visible,
 )
@@ -228,8 +229,10 @@ def fit(
 @fit_options(resuming=True)
 def resume(run: RunArgument, **chosen: Any) -> None:
     """Continue a run that ended, was stopped or was killed; nothing found is lost."""
+    from ieql.run.recalibrated import refuse_to_search
     from ieql.run.resume import data_files
 
+    refuse_to_search(run)
     for file in data_files(run):
         typer.echo(visible(f"Reading {str(file)!r}, as the run says."), err=True)
     from ieql.regressor import resume_run
@@ -258,7 +261,9 @@ def show(
     from ieql.doubts import ending
 
     reason, covered = ending(model.stop_reason_)
-    if reason:
+    if model.fitted_.recalibrated is not None:
+        _print_moved(model)
+    elif reason:
         typer.echo(visible(f"The search ended because {reason}."))
     if covered:
         typer.echo(visible(covered))
@@ -509,6 +514,70 @@ def try_equation(
         typer.echo(visible(sentence))
 
 
+@app.command(
+    epilog=_examples(
+        "ieql recalibrate runs/torque new.csv --out runs/new",
+        "ieql recalibrate runs/torque new.csv --index 3",
+    )
+)
+@_plain_speech()
+def recalibrate(
+    run: RunArgument,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="CSV file with the inputs and targets of the run; other columns are ignored.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder.  [default: runs/<file>-<target>]"),
+    ] = None,
+    index: Index = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run in the run folder.")
+    ] = False,
+) -> None:
+    """Fit the constants of a run's equation to new rows, near the old ones; the structure stays.
+
+    A handful of rows will do. The new run folder holds what a fit leaves there, so that show,
+    predict, export and report work on it.
+    """
+    from ieql.data.table import read_csv, split_file
+
+    model = _load(run)
+    names, targets = model.feature_names_, model.target_names_
+    frame = read_csv(data)
+    for name in (*names, *targets):
+        if name not in frame.columns:
+            raise IeqlError(
+                f"{str(data)!r} lacks the column {name!r} of the run {str(run)!r}."
+                f"{nearest(name, frame.columns)}"
+            )
+    X, y = split_file(data, frame, targets, names, min_rows=1)
+    new = model.recalibrate(X, y, index)
+    from ieql.run.recalibrated import store
+
+    folder = out or default_folder(data, targets)
+    source = {
+        "data": str(data.resolve()),
+        "targets": targets,
+        "inputs": names,
+        "extrapolation": None,
+    }
+    origin = str(run.resolve())
+    fault = store(folder, new.fitted_, new.evidence_, source, origin, overwrite)
+    for k, name in enumerate(targets):
+        typer.echo(visible(f"{name} = {new.fitted_.candidate(output=k).expression.text()}"))
+    _print_moved(new)
+    for sentence in new.fitted_.cautions():
+        typer.echo(visible(sentence))
+    if fault is not None:
+        raise IeqlError(f"{fault} What is printed above is not stored.")
+    typer.echo(f"Results are in {visible(str(folder))}.")
+
+
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
 def report(run: RunArgument) -> None:
@@ -711,6 +780,15 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
     for sentence in model.fitted_.cautions():
+        typer.echo(visible(sentence))
+
+
+def _print_moved(model: IEQLRegressor) -> None:
+    """Print what a recalibration moved, and what that means."""
+    moved = model.recalibrated_
+    for line in moved_table(moved, _width()) if len(moved) else ():
+        typer.echo(line)
+    for sentence in moved.attrs["sentences"]:
         typer.echo(visible(sentence))
 
 

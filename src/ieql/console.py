@@ -17,6 +17,7 @@ __all__ = [
     "alternatives_table",
     "constants_table",
     "front_table",
+    "moved_table",
     "suggestions_table",
     "unfinished_text",
     "visible",
@@ -121,6 +122,19 @@ def constants_table(constants: pd.DataFrame, width: int | None) -> list[str]:
     if "output" in constants:
         columns = {"output": [str(name) for name in constants["output"]], **columns}
     return _cut(_lines(columns, ["what it is", *constants["of"]]), width)
+
+
+def moved_table(moved: pd.DataFrame, width: int | None) -> list[str]:
+    """Return what a recalibration moved, as `IEQLRegressor.recalibrated_`, as lines of a table."""
+    columns = {
+        "old": [f"{value:.6g}" for value in moved["old"]],
+        "new": [f"{value:.6g}" for value in moved["new"]],
+        "standard error": ["" if e != e else f"{e:.2g}" for e in moved["standard_error"]],
+        "moved": ["" if m != m else f"{m:+.1f}" if m else "0" for m in moved["moved"]],
+    }
+    if "output" in moved:
+        columns = {"output": [str(name) for name in moved["output"]], **columns}
+    return _cut(_lines(columns, ["what it is", *moved["of"]]), width)
 
 
 def suggestions_table(found: Suggestions, width: int | None) -> list[str]:

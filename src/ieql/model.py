@@ -35,6 +35,7 @@ from ieql.equations.prediction_band import checked_level
 from ieql.equations.shown_constants import places_in_words, shown_constants
 from ieql.errors import DisagreementWarning, FewRowsWarning, IeqlError, OutlierWarning
 from ieql.files import MAX_NAME, read_json
+from ieql.moved_constants import MovedConstants
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from ieql.units import Unit
 
-__all__ = ["FittedModel", "read_model", "table_row", "versions"]
+__all__ = ["RECALIBRATED", "FittedModel", "read_model", "table_row", "versions"]
 
 Array = NDArray[np.float64]
 FORMAT = 1
@@ -61,6 +62,8 @@ OVER_THE_RANGE = 0.5
 """The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
 BY_HAND = "hand"
 """What selected an equation that the user chose."""
+RECALIBRATED = "recalibration"
+"""And what did where an equation of an earlier model has new constants."""
 MANY_NATS = 1e4
 """More is not worth a number."""
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -118,6 +121,8 @@ class FittedModel:
         Whether the targets were one column, and predictions are one.
     versions : mapping
         Of Python and the packages that can change a result.
+    recalibrated : MovedConstants or None
+        What moved, if the equations are those of an earlier model with new constants.
     """
 
     options: FitOptions
@@ -144,6 +149,7 @@ class FittedModel:
     is_named: bool = False
     one_output: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
+    recalibrated: MovedConstants | None = None
 
     @property
     def prior(self) -> Prior:
@@ -191,6 +197,8 @@ class FittedModel:
         """
         first = sum(map(len, self.fronts[:output])) if first is None else first
         front, place = self.fronts[output], self.selected[output]
+        if self.criterion == RECALIBRATED:
+            return f"Row {first + place} is an equation of an earlier model with new constants."
         if self.criterion == BY_HAND:
             own, *_ = chosen(
                 [front],
@@ -388,6 +396,8 @@ class FittedModel:
     def doubts(self) -> list[tuple[type[Warning], str]]:
         """What is to be said of each output before it is trusted, one sentence each."""
         found: list[tuple[type[Warning], str]] = []
+        if self.recalibrated is not None:
+            return found  # it says itself what is to be said
         few = few_rows_sentence(self.n_data_rows)
         if few is not None:
             found.append((FewRowsWarning, few))
@@ -460,6 +470,7 @@ class FittedModel:
                 [[d if math.isfinite(d) else None for d in row] for row in rows]
                 for rows in self.differences
             ],
+            "recalibrated": None if self.recalibrated is None else self.recalibrated.to_form(),
         }
 
     def to_json(self) -> str:
@@ -619,6 +630,9 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
         is_named=bool(form["named"]),
         one_output=bool(form["one_output"]),
         versions={str(k): str(v) for k, v in form.get("versions", {}).items()},
+        recalibrated=None
+        if form.get("recalibrated") is None
+        else MovedConstants.from_form(form["recalibrated"], len(targets)),
     )
 
 
@@ -666,7 +680,7 @@ def _check(model: FittedModel) -> None:
     _check_differences(model)
     if tuple(model.domain) != model.names:
         raise IeqlError("its domain does not fit the inputs.")
-    if model.criterion != BY_HAND:
+    if model.criterion not in (BY_HAND, RECALIBRATED):
         find_criterion(model.criterion)  # if need be from a plugin
     if any("validation" not in e for e in model.mean_errors):
         raise IeqlError("it has no validation error of the mean.")

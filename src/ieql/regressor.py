@@ -344,6 +344,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         for k, name in enumerate(model.targets):
             lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
             lines += [model.why(k)]
+        if model.recalibrated is not None:
+            lines += ["", *(visible(s) for of in model.recalibrated.sentences for s in of)]
         if len(model.targets) > 1:
             lines += ["", visible(model.whole().sentence())]
         return "\n".join(lines)
@@ -716,6 +718,93 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         model, table = self._fitted(), self._rows_to_predict(X)
         if y is None:
             raise IeqlError("Give X and y together, or neither.")
+        targets = self._checked_targets(y, table)
+        data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
+        return Measurements(data, table, targets), seed_of(seed_number(model.options))
+
+    def recalibrate(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike | pd.DataFrame | pd.Series[Any],
+        index: int | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> IEQLRegressor:
+        """Another model for new rows: the same structure, new constants.
+
+        For another device of the same kind, or the same one after a year. The constants stay near
+        the old ones: how far each may move is what the new rows give evidence for. So a handful of
+        rows will do, also fewer than there are constants; with many the old constants have no say.
+        Exponents that are simple numbers stay. The new equation is proved safe in the domain, which
+        for inputs without a declared one is widened to the new rows.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            The new rows, of any number.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        sample_weight : array (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        IEQLRegressor
+            A model of its own with one equation per output; this one stays as it is. Its
+            `recalibrated_` says what moved, and whether the structure still holds.
+
+        Examples
+        --------
+        >>> model.recalibrate(X_new, y_new).recalibrated_  # doctest: +SKIP
+        """
+        from ieql.recalibration import recalibrated_model
+
+        start = time.monotonic()
+        model = self._fitted()
+        check_table(self._without_others(X), "X", min_rows=1)
+        # Where nothing was declared, the domain is widened to hold them.
+        table = self._rows_to_predict(X, warns=bool(model.declared))
+        targets = self._checked_targets(y, table)
+        new = IEQLRegressor._of(recalibrated_model(model, table, targets, sample_weight, index))
+        new.evidence_ = Evidence.of(
+            table,
+            targets,
+            model.names,
+            model.targets,
+            sha256=sha256_of(table, targets, sample_weight),
+            seconds=time.monotonic() - start,
+            seed=None,
+            versions=versions(),
+            unit_counts=[{} for _ in model.targets],
+        )
+        return new
+
+    @property
+    def recalibrated_(self) -> pd.DataFrame:
+        """What `recalibrate` moved: a frame of the constants before and after.
+
+        Its columns are ``of`` (where the constant stands), ``old``, ``new``, ``standard_error`` of
+        the new one, and ``moved``, the difference in its standard errors; with several outputs
+        ``output`` comes first. ``attrs["sentences"]`` say in words what moved, and whether the
+        structure still holds.
+        """
+        moved = self._fitted().recalibrated
+        if moved is None:
+            raise AttributeError("recalibrated_: the model does not come from recalibrate().")
+        return moved.frame(self.target_names_)
+
+    def _checked_targets(self, y: Any, table: Array) -> Array:
+        """Targets for rows of a table as an array (rows, outputs), checked."""
+        model = self._fitted()
+        if hasattr(y, "columns"):
+            for name in model.targets if model.is_named and len(model.targets) > 1 else ():
+                if name not in y.columns:
+                    raise IeqlError(
+                        f"y lacks the column {name!r}, which is an output of the fit."
+                        f"{nearest(name, y.columns)}"
+                    )
+            if model.is_named and len(model.targets) > 1:
+                y = y[list(model.targets)]
         check_table(y, "y", min_rows=1)
         targets = np.asarray(y, dtype=np.float64)
         if targets.shape[:1] != (len(table),):
@@ -726,8 +815,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 f"y has {targets.shape[1]} column(s), but the fit has {len(model.targets)} "
                 "output(s)."
             )
-        data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
-        return Measurements(data, table, targets), seed_of(seed_number(model.options))
+        return targets
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the rows of the fit stay behind, as they do in a saved model."""
@@ -755,13 +843,14 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         check_is_fitted(self, "fitted_")
         return self.fitted_.predict(self._rows_to_predict(X), index, precise)
 
-    def _rows_to_predict(self, X: Any) -> Array:
+    def _rows_to_predict(self, X: Any, warns: bool = True) -> Array:
         """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
         X = self._without_others(X)
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        self._warn_of_rows_outside(table)
+        if warns:
+            self._warn_of_rows_outside(table)
         return table
 
     def predict_interval(

@@ -1,0 +1,449 @@
+"""New constants for a structure that is known, near the old ones as far as the new rows ask for it.
+
+The old constants are the mean of a prior, and its covariance is what was not known of them plus
+what may differ from device to device: Σ + diag((s u)²), u being the size that a constant may
+sensibly change by and s, one number per constant, what the new rows say by their evidence
+(empirical Bayes; MacKay, 1992). Where a few rows tell nothing s is zero and the constant stays
+where it was; many rows outweigh any prior, and the fit is theirs alone.
+
+Exponents that are simple numbers, and phases that are parts of a turn, are structure: they stay.
+Constants that are one number, as in a·(1 - exp(-k t)), stay one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.sample import Sample
+from ieql.equations.expression import Expression
+from ieql.equations.noise import Noise
+from ieql.equations.precision import PURE_NUMBERS, Information, tie_rows, triangular
+from ieql.equations.prediction_band import PredictionBand
+from ieql.equations.program import Program, free_constants
+from ieql.equations.safety import is_safe
+from ieql.equations.simple_constants import fixed_places, set_places
+
+__all__ = ["OLD_SAY", "Movable", "Recalibrated", "recalibrate"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+SPREADS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""Parts of its own size by which a constant may differ from device to device."""
+DIFFERENT = 1.0
+"""Nats that it costs to say that one constant varies more, or less, than the others do."""
+ROUNDS = 8
+"""Times that the spreads and the constants are found in turn."""
+STEPS = 40
+"""Steps of a fit, and of the damping in each."""
+CONVERGED = 1e-9
+OLD_SAY = 4.0
+"""Rows that the noise of the old rows counts for when the new noise is judged."""
+LEAST_NOISE = 1e-9
+"""Part of the target's size below which what is left is rounding."""
+HELD = 1e-6
+"""Part of its size by which a constant that is held may be uncertain."""
+CHECKED = 3_000
+"""Points of the domain that every step must pass; all of them are looked at in the end."""
+MOST_SINGLE = 40
+"""With more constants they all have one spread: to choose each would take long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movable:
+    """The constants of an equation that may move, as numbers of their own.
+
+    Attributes
+    ----------
+    expression : Expression
+        The equation.
+    places : int64 array (m,)
+        Where they stand among its constants.
+    member : int64 array (m,)
+        Which number each of them is.
+    sign : array (m,)
+        With which sign.
+    """
+
+    expression: Expression
+    places: Indices
+    member: Indices
+    sign: Array
+
+    @classmethod
+    def of(cls, expression: Expression) -> Movable:
+        """Find them: free ones, and factors of exactly 1 inside units that are not homogeneous."""
+        theta = expression.constants()
+        fixed = fixed_places(expression)
+        inside = [t for t in _unit_factors(expression) if t not in fixed]
+        free = [t for t in free_constants(expression).tolist() if t not in fixed]
+        places = np.array(sorted({*free, *inside}), dtype=np.int64)
+        label = {int(t): k for k, t in enumerate(places)}
+        member = np.arange(len(places))
+        for row in tie_rows(expression, set_places(expression)):
+            tied = [label[t] for t in np.flatnonzero(row).tolist() if t in label]
+            if len(tied) == 2:
+                a, b = sorted(member[tied].tolist())
+                member[member == b] = a
+        _, member = np.unique(member, return_inverse=True)
+        sign = np.where(theta[places] < 0.0, -1.0, 1.0)
+        return cls(expression, places, member.astype(np.int64), sign)
+
+    @property
+    def membership(self) -> Array:
+        """Derivatives of the constants at `places` by the numbers (m, p)."""
+        member: Array = self.sign[:, None] * (self.member[:, None] == np.arange(self.n))
+        return member
+
+    @property
+    def n(self) -> int:
+        """How many numbers there are."""
+        return int(self.member.max()) + 1 if len(self.member) else 0
+
+    @property
+    def values(self) -> Array:
+        """The numbers."""
+        first = np.array([int(np.argmax(self.member == k)) for k in range(self.n)], dtype=np.int64)
+        own: Array = self.expression.constants()[self.places[first]] * self.sign[first]
+        return own
+
+    @property
+    def are_offsets(self) -> NDArray[np.bool_]:
+        """Which of them are added to something, so that their own size says little."""
+        widths = [1 + len(s.weights) for s in self.expression.sums]
+        biases = np.cumsum([0, *widths])[:-1]
+        is_bias = np.isin(self.places, biases)
+        return np.array([bool(np.all(is_bias[self.member == k])) for k in range(self.n)])
+
+    def theta(self, values: Array) -> Array:
+        """All constants of the equation."""
+        theta = self.expression.constants()
+        theta[self.places] = self.sign * values[self.member]
+        return theta
+
+    def run(self, program: Program, XT: Array, values: Array) -> tuple[Array, Array]:
+        """Values of the equation (n,) and their derivatives by the numbers (p, n)."""
+        value, J = program.jacobian(XT, self.theta(values), self.places)
+        return value, self.membership.T @ J
+
+    def covariance(self, band: PredictionBand | None) -> Array:
+        """What is not known of the numbers from the rows of the fit; zero where nothing is kept."""
+        if band is None or not math.isfinite(band.noise.sigma):
+            return np.zeros((self.n, self.n))
+        free = free_constants(self.expression)
+        known = np.isin(free, self.places)
+        whole = np.linalg.inv(band.matrix)
+        own = (whole @ whole.T)[np.ix_(known, known)]
+        at = np.searchsorted(self.places, free[known])
+        # Of several places that are one number the mean; they vary together.
+        mean = self.membership[at].T
+        mean = mean / np.maximum(np.abs(mean).sum(axis=1, keepdims=True), 1.0)
+        return np.asarray(mean @ own @ mean.T)
+
+
+def _unit_factors(expression: Expression) -> list[int]:
+    """Factors of exactly 1 or -1 that a rate or a frequency might as well not have been.
+
+    A factor of 1 before an input in exp(t) is a rate; in log(t) or t/(t + 3) it is nothing, as
+    another constant does the same.
+    """
+    found = []
+    at = 0
+    for node in expression.nodes:
+        powers = bool(expression.powers(node))
+        for s in node.args:
+            if node.unit in PURE_NUMBERS and not powers:
+                found += [at + 1 + j for j, w in enumerate(s.weights) if abs(w) == 1.0]
+            at += 1 + len(s.weights)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibrated:
+    """An equation with new constants.
+
+    Attributes
+    ----------
+    expression : Expression
+        With all digits of its constants.
+    noise : Noise
+        Of the new rows; it changes from place to place as that of the old ones did.
+    determined : float
+        How many numbers the new rows determine, as against the old constants.
+    prior : array (m, m)
+        Covariance of the constants at `places` before the new rows.
+    places : int64 array (m,)
+        The constants that could move.
+    spreads : array (p,)
+        Part of its size by which each number may differ, as the rows say.
+    """
+
+    expression: Expression
+    noise: Noise
+    determined: float
+    prior: Array
+    places: Indices
+    spreads: Array
+
+    def factor(self, expression: Expression, rows: Sample) -> Array:
+        """F with Σ⁻¹ = Fᵀ F of the free constants of this equation, given prior and rows."""
+        free = free_constants(expression)
+        theta = np.abs(expression.constants()[free])
+        at = np.searchsorted(self.places, free) % max(len(self.places), 1)
+        moves = np.isin(free, self.places)
+        covariance = np.zeros((len(free), len(free)))
+        covariance[np.ix_(moves, moves)] = self.prior[np.ix_(at[moves], at[moves])]
+        size = np.maximum(theta, np.sqrt(covariance.diagonal()))
+        size = np.where(size > 0.0, size, 1.0)
+        # In units of their size, so that large and small ones can be inverted together.
+        scaled = covariance / np.outer(size, size) + HELD**2 * np.eye(len(free))
+        held = np.linalg.inv(np.linalg.cholesky(scaled))
+        value, J = Program.of(expression).jacobian(rows.XT, free=free)
+        J = np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
+        told = (J * size[:, None] * np.sqrt(rows.weight) / self.sizes(value, rows)).T
+        return triangular(np.vstack([told, held])) / size
+
+    def sizes(self, value: Array, rows: Sample) -> Array:
+        """Standard deviation of the noise of each row."""
+        inputs = dict(zip(self.expression.names, rows.XT, strict=True))
+        return self.noise.size(value, inputs)
+
+    def information(self, F: Array, expression: Expression) -> Information:
+        """The same as `ieql.equations.precision` knows it: what digits the constants deserve."""
+        free, fixed = free_constants(expression), fixed_places(expression)
+        open_ones = np.array([int(t) not in fixed for t in free], dtype=bool)
+        R = triangular(F[:, open_ones])
+        p, size = len(R), np.linalg.norm(R, axis=0)
+        return Information(1.0, p + 1.0, free[open_ones], size, R / size, np.zeros(p))
+
+
+def recalibrate(
+    expression: Expression,
+    band: PredictionBand | None,
+    rows: Sample,
+    domain: Array,
+    bounds: tuple[float, float] | None = None,
+    spread: Array | None = None,
+) -> Recalibrated | None:
+    """Fit the constants of an equation to new rows, near the old ones; None if it has no value.
+
+    Parameters
+    ----------
+    expression : Expression
+        The equation, with all digits of its old constants.
+    band : PredictionBand, optional
+        What is known of the old constants and of the old noise.
+    rows : Sample
+        The new rows, of any number.
+    domain : array (inputs, points)
+        Points at which the equation must stay safe.
+    bounds : (low, high), optional
+        What it must not leave there.
+    spread : array (p,), optional
+        By how much each number differs from device to device, if that is known.
+    """
+    movable = Movable.of(expression)
+    program = Program.of(expression)
+    value = program.evaluate(rows.XT)
+    if not np.all(np.isfinite(value)):
+        return None
+    known = band is not None and math.isfinite(band.noise.sigma)
+    old = band.noise if band is not None and known else Noise(0.0)
+    shape = old.shape(value, dict(zip(expression.names, rows.XT, strict=True)))
+    search = _Search(movable, program, rows, np.sqrt(rows.weight) / shape, domain, bounds)
+    found = search.run(movable.covariance(band), old.sigma if known else math.nan, spread)
+    values, sigma, determined, covariance, spreads = found
+    return Recalibrated(
+        expression.with_constants(movable.theta(values)),
+        replace(old, sigma=sigma),
+        determined,
+        movable.membership @ covariance @ movable.membership.T,
+        movable.places,
+        spreads,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The numbers, the noise and the spreads, each found beside the others."""
+
+    movable: Movable
+    program: Program
+    rows: Sample
+    root: Array
+    domain: Array
+    bounds: tuple[float, float] | None
+
+    def run(
+        self, known: Array, old_sigma: float, spread: Array | None
+    ) -> tuple[Array, float, float, Array, Array]:
+        """Numbers, noise, how many are determined, the prior's covariance, and the spreads."""
+        old = self.movable.values
+        floor = LEAST_NOISE * max(float(np.max(np.abs(self.rows.y))), 1e-290)
+        sigma = max(old_sigma, floor) if math.isfinite(old_sigma) else 0.0
+        unit = self._units(old)
+        if not len(old):
+            value, _ = self.movable.run(self.program, self.rows.XT, old)
+            return old, max(self._noise(value, sigma, 0.0), floor), 0.0, known, np.zeros(0)
+        sigma = sigma or 0.1 * self._scale(old)
+        spreads = np.ones(len(old))  # everything may have moved, until the rows say otherwise
+        values, determined = old, 0.0
+        covariance = _prior(known, spreads, unit, spread)
+        for k in range(ROUNDS):
+            before = values
+            values = self._fitted(values, old, covariance, sigma)
+            value, J = self.movable.run(self.program, self.rows.XT, values)
+            told = (J * self.root).T
+            left = (self.rows.y - value) * self.root + told @ (values - old)
+            if spread is None:
+                spreads = _chosen(told, left, known, unit, sigma, spreads)
+                covariance = _prior(known, spreads, unit, None)
+            A = told.T @ told / sigma**2
+            determined = float(
+                np.trace(np.linalg.solve(np.eye(len(A)) + covariance @ A, covariance @ A))
+            )
+            new = max(self._noise(value, old_sigma, determined), floor)
+            settled = abs(math.log(new / sigma)) < 0.01 and np.allclose(values, before, rtol=1e-6)
+            sigma = new
+            if settled and k > 1:
+                break
+        return self._fitted(values, old, covariance, sigma), sigma, determined, covariance, spreads
+
+    def _scale(self, values: Array) -> float:
+        """The size of what is to be explained: how far the rows lie from the old equation."""
+        value, _ = self.movable.run(self.program, self.rows.XT, values)
+        y = self.rows.y
+        away = float(np.sqrt(np.mean((y - value) ** 2)))
+        return max(self.rows.spread(), away, 1e-6 * float(np.max(np.abs(y))), 1e-280)
+
+    def _units(self, values: Array) -> Array:
+        """By how much a number may sensibly change.
+
+        A factor by its own size; an offset, and a factor that does more than all of the target, by
+        what changes the equation as much as the target varies.
+        """
+        _, J = self.movable.run(self.program, self.rows.XT, values)
+        slope = np.sqrt(np.mean(np.where(np.isfinite(J), J, 0.0) ** 2, axis=1))
+        whole = self._scale(values) / np.maximum(slope, 1e-280)
+        size = np.maximum(np.abs(values), 1e-280)
+        own = np.where(self.movable.are_offsets, np.inf, size)
+        unit = np.minimum(whole, own)
+        return np.where(np.isfinite(unit) & (slope > 0.0), unit, size)
+
+    def _noise(self, value: Array, old_sigma: float, determined: float) -> float:
+        """Standard deviation of the noise, the old rows having a small say."""
+        squares = float(np.sum(((self.rows.y - value) * self.root) ** 2))
+        n, say = self.rows.n_rows, OLD_SAY
+        if not math.isfinite(old_sigma):
+            old_sigma, say = 0.0, 0.0
+        return math.sqrt((squares + say * old_sigma**2) / max(n + say - determined, 0.5))
+
+    def _fitted(self, values: Array, old: Array, covariance: Array, sigma: float) -> Array:
+        """The numbers that are most probable, by Levenberg-Marquardt within the safe ones."""
+        size = np.sqrt(covariance.diagonal())
+        moves = size > 0.0
+        if not moves.any():
+            return old
+        size = np.where(moves, size, 1.0)
+        scaled = (covariance / np.outer(size, size))[np.ix_(moves, moves)]
+        scaled = scaled + HELD**2 * np.eye(len(scaled))
+        held = np.linalg.inv(np.linalg.cholesky(scaled))
+        x = (values - old)[moves] / size[moves]
+
+        def at(x: Array) -> Array:
+            new = old.copy()
+            new[moves] += size[moves] * x
+            return new
+
+        def parts(x: Array) -> tuple[Array, Array]:
+            value, J = self.movable.run(self.program, self.rows.XT, at(x))
+            residual = (self.rows.y - value) * self.root / sigma
+            told = (J[moves] * size[moves, None] * self.root / sigma).T
+            return np.concatenate([residual, -held @ x]), np.vstack([told, held])
+
+        residual, J = parts(x)
+        damping = 1e-3
+        for _ in range(STEPS):
+            cost = float(residual @ residual)
+            better = None
+            for _ in range(STEPS):
+                diagonal = math.sqrt(damping) * np.linalg.norm(J, axis=0)
+                step, *_ = np.linalg.lstsq(
+                    np.vstack([J, np.diag(diagonal)]),
+                    np.concatenate([residual, np.zeros(len(x))]),
+                    rcond=None,
+                )
+                trial = parts(x + step)
+                finite = np.all(np.isfinite(trial[0])) and np.all(np.isfinite(trial[1]))
+                if finite and float(trial[0] @ trial[0]) <= cost and self._is_safe(at(x + step)):
+                    better = trial
+                    break
+                damping *= 4.0
+                if damping > 1e12:
+                    break
+            if better is None:
+                break
+            x, (residual, J), damping = x + step, better, max(damping / 10.0, 1e-12)
+            if cost - float(residual @ residual) <= CONVERGED * (cost + 1e-12):
+                break
+        return at(x)
+
+    def _is_safe(self, values: Array) -> bool:
+        theta = self.movable.theta(values)
+        if np.any(theta[self.movable.places] == 0.0):
+            return False
+        e = self.movable.expression.with_constants(theta)
+        return is_safe(e, self.domain[:, :CHECKED], bounds=self.bounds, margins=False)
+
+
+def _prior(known: Array, spreads: Array, unit: Array, given: Array | None) -> Array:
+    own = spreads * unit if given is None else given
+    return np.asarray(known + np.diag(own**2))
+
+
+def _chosen(
+    told: Array, left: Array, known: Array, unit: Array, sigma: float, start: Array
+) -> Array:
+    """The spreads of which the rows give the most evidence, to first order in the numbers.
+
+    First one for all; then each by itself, where that is worth saying.
+    """
+
+    def evidence(spreads: Array) -> float:
+        return _evidence(told, left, _prior(known, spreads, unit, None), sigma)
+
+    p = len(unit)
+    common = max(SPREADS, key=lambda s: evidence(np.full(p, s)))
+    if p == 1 or p > MOST_SINGLE:
+        return np.full(p, common)
+    best = np.full(p, common)
+    most = evidence(best)
+    # The spreads of the round before may be the better beginning.
+    before = evidence(start) - DIFFERENT * np.sum(start != common)
+    if before > most:
+        best, most = start.copy(), before
+    for _ in range(3):
+        found = most
+        for k, s in product(range(p), SPREADS):
+            trial = best.copy()
+            trial[k] = s
+            value = evidence(trial) - DIFFERENT * np.sum(trial != common)
+            if value > most + 1e-9:
+                best, most = trial, value
+        if most <= found:
+            break
+    return best
+
+
+def _evidence(told: Array, left: Array, covariance: Array, sigma: float) -> float:
+    """Logarithm of the probability of the rows, up to a constant."""
+    A = told.T @ told / sigma**2
+    b = told.T @ left / sigma**2
+    weighed = np.eye(len(A)) + covariance @ A
+    _, determinant = np.linalg.slogdet(weighed)
+    explained = float(b @ np.linalg.solve(weighed, covariance @ b))
+    return 0.5 * (explained - float(determinant))
