@@ -167,7 +167,10 @@ class StandIn:
         unproved = [f"Nobody has proved {n}." for n in self.target_names_ if n == "power"]
         doubts = [(UserWarning, sentence) for sentence in self.doubts]
         return types.SimpleNamespace(
-            cautions=lambda: unproved, doubts=lambda: doubts, why=lambda k: f"Row {k} is best."
+            cautions=lambda: unproved,
+            doubts=lambda: doubts,
+            why=lambda k: f"Row {k} is best.",
+            recalibrated=None,
         )
 
     def _know(self, features, targets):

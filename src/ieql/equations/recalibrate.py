@@ -28,7 +28,15 @@ from ieql.equations.program import Program, free_constants
 from ieql.equations.safety import is_safe
 from ieql.equations.simple_constants import fixed_places, set_places
 
-__all__ = ["OLD_SAY", "Movable", "Recalibrated", "recalibrate"]
+__all__ = [
+    "LEAST_NOISE",
+    "OLD_SAY",
+    "SPREADS",
+    "ConstantSearch",
+    "Movable",
+    "Recalibrated",
+    "recalibrate",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -254,7 +262,7 @@ def recalibrate(
     known = band is not None and math.isfinite(band.noise.sigma)
     old = band.noise if band is not None and known else Noise(0.0)
     shape = old.shape(value, dict(zip(expression.names, rows.XT, strict=True)))
-    search = _Search(movable, program, rows, np.sqrt(rows.weight) / shape, domain, bounds)
+    search = ConstantSearch(movable, program, rows, np.sqrt(rows.weight) / shape, domain, bounds)
     found = search.run(movable.covariance(band), old.sigma if known else math.nan, spread)
     values, sigma, determined, covariance, spreads = found
     return Recalibrated(
@@ -268,7 +276,7 @@ def recalibrate(
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class ConstantSearch:
     """The numbers, the noise and the spreads, each found beside the others."""
 
     movable: Movable
@@ -285,17 +293,17 @@ class _Search:
         old = self.movable.values
         floor = LEAST_NOISE * max(float(np.max(np.abs(self.rows.y))), 1e-290)
         sigma = max(old_sigma, floor) if math.isfinite(old_sigma) else 0.0
-        unit = self._units(old)
+        unit = self.units(old)
         if not len(old):
             value, _ = self.movable.run(self.program, self.rows.XT, old)
             return old, max(self._noise(value, sigma, 0.0), floor), 0.0, known, np.zeros(0)
-        sigma = sigma or 0.1 * self._scale(old)
+        sigma = sigma or 0.1 * self.scale(old)
         spreads = np.ones(len(old))  # everything may have moved, until the rows say otherwise
         values, determined = old, 0.0
         covariance = _prior(known, spreads, unit, spread)
         for k in range(ROUNDS):
             before = values
-            values = self._fitted(values, old, covariance, sigma)
+            values = self.fitted(values, old, covariance, sigma)
             value, J = self.movable.run(self.program, self.rows.XT, values)
             told = (J * self.root).T
             left = (self.rows.y - value) * self.root + told @ (values - old)
@@ -311,16 +319,16 @@ class _Search:
             sigma = new
             if settled and k > 1:
                 break
-        return self._fitted(values, old, covariance, sigma), sigma, determined, covariance, spreads
+        return self.fitted(values, old, covariance, sigma), sigma, determined, covariance, spreads
 
-    def _scale(self, values: Array) -> float:
+    def scale(self, values: Array) -> float:
         """The size of what is to be explained: how far the rows lie from the old equation."""
         value, _ = self.movable.run(self.program, self.rows.XT, values)
         y = self.rows.y
         away = float(np.sqrt(np.mean((y - value) ** 2)))
         return max(self.rows.spread(), away, 1e-6 * float(np.max(np.abs(y))), 1e-280)
 
-    def _units(self, values: Array) -> Array:
+    def units(self, values: Array) -> Array:
         """By how much a number may sensibly change.
 
         A factor by its own size; an offset, and a factor that does more than all of the target, by
@@ -328,7 +336,7 @@ class _Search:
         """
         _, J = self.movable.run(self.program, self.rows.XT, values)
         slope = np.sqrt(np.mean(np.where(np.isfinite(J), J, 0.0) ** 2, axis=1))
-        whole = self._scale(values) / np.maximum(slope, 1e-280)
+        whole = self.scale(values) / np.maximum(slope, 1e-280)
         size = np.maximum(np.abs(values), 1e-280)
         own = np.where(self.movable.are_offsets, np.inf, size)
         unit = np.minimum(whole, own)
@@ -342,7 +350,7 @@ class _Search:
             old_sigma, say = 0.0, 0.0
         return math.sqrt((squares + say * old_sigma**2) / max(n + say - determined, 0.5))
 
-    def _fitted(self, values: Array, old: Array, covariance: Array, sigma: float) -> Array:
+    def fitted(self, values: Array, old: Array, covariance: Array, sigma: float) -> Array:
         """The numbers that are most probable, by Levenberg-Marquardt within the safe ones."""
         size = np.sqrt(covariance.diagonal())
         moves = size > 0.0
