@@ -28,7 +28,17 @@ ORDER: list[str | tuple[str, ...]] = [
     ("options", "whole", "model", "alternatives", "ambiguity", "suggestions"),
     "export.*",
     "report.*",
-    ("observer", "target", "shared_fronts", "learn", "own_equation", "guesses", "recalibration"),
+    (
+        "observer",
+        "target",
+        "shared_fronts",
+        "learn",
+        "own_equation",
+        "guesses",
+        "recalibration",
+        "known_constants",
+        "fleet",
+    ),
     "run.*",
     # The doors, the public names between them.
     ("console", "progress", "plots", "regressor", "fitted_formula"),

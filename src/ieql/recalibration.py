@@ -13,16 +13,16 @@ from ieql.data.dependence import dependence
 from ieql.data.sample import Sample
 from ieql.doubts import IN_TURN
 from ieql.equations.expression import Expression
-from ieql.equations.finish import sound
-from ieql.equations.precision import readable, shortened
-from ieql.equations.prediction_band import PredictionBand
-from ieql.equations.program import Program, free_constants
-from ieql.equations.proof import Proof
-from ieql.equations.recalibrate import OLD_SAY, Recalibrated, recalibrate
-from ieql.equations.safety import excess
+from ieql.equations.program import Program
+from ieql.equations.recalibrate import OLD_SAY, Recalibrated, open_information, recalibrate
 from ieql.equations.simple_constants import fixed_places
-from ieql.equations.wave_cost import wave_cost
 from ieql.errors import IeqlError
+from ieql.known_constants import (
+    ProvedEquation,
+    domain_points,
+    measured_candidate,
+    proved_equation,
+)
 from ieql.model import RECALIBRATED, FittedModel, versions
 from ieql.moved_constants import MovedConstant, MovedConstants, moved_constants, moved_sentence
 from ieql.selection import Candidate
@@ -30,10 +30,8 @@ from ieql.selection import Candidate
 __all__ = ["recalibrated_model"]
 
 Array = NDArray[np.float64]
-DOMAIN_POINTS = 20_000
-"""Points of the domain at which an equation must be safe before it is shown."""
 PROBED = 2_000
-"""Rows by which the range of an argument, and dependences, are judged."""
+"""Rows by which dependences are judged."""
 WAYS = (1.0, 0.75, 0.5, 0.25, 0.0)
 """Parts of the way from the old constants to the new ones that are tried, until one is safe."""
 FEW = 3.0
@@ -71,9 +69,7 @@ def recalibrated_model(
     if not np.all(weight == np.round(weight)):
         weight = weight * (len(weight) / weight.sum())
     domain = _domain(model, X)
-    rng = np.random.default_rng(0)
-    corners, drawn = domain.corners(), domain.sample(DOMAIN_POINTS, rng)
-    points = np.ascontiguousarray(np.concatenate([corners, drawn]).T)
+    points = domain_points(domain)
     results = [
         _recalibrated(
             model,
@@ -153,7 +149,9 @@ def _recalibrated(
                 "the old ones, or fit again."
             )
         new, way = made
-    candidate = _measured(old, found, new, rows, model)
+    degrees = max(rows.n_rows + OLD_SAY - found.determined, 1.0)
+    F = found.factor(new.precise, rows)
+    candidate = measured_candidate(new, F, found.noise, rows, degrees, model.prior)
     moved = moved_constants(
         precise, old.errors_of(precise), new.precise, candidate.errors_of(new.precise)
     )
@@ -178,16 +176,6 @@ def _without_value(e: Expression, rows: Sample, target: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _Proved:
-    """An equation as it is shown, the same with all digits, and what is proved of it."""
-
-    shown: Expression
-    precise: Expression
-    proof: Proof
-    factor: Array
-
-
 def _safe(
     found: Recalibrated,
     old: Expression,
@@ -195,63 +183,17 @@ def _safe(
     points: Array,
     model: FittedModel,
     bounds: tuple[float, float] | None,
-) -> tuple[_Proved, float] | None:
+) -> tuple[ProvedEquation, float] | None:
     """The equation with readable constants, and the part of the way at which it is safe."""
     start, end = old.constants(), found.expression.constants()
     for way in WAYS if not np.array_equal(start, end) else WAYS[:1]:
         precise = old.with_constants(start + way * (end - start))
-        F = found.factor(precise, rows)
-        information = found.information(F, precise)
-        fixed = fixed_places(precise)
-        short = shortened(precise, fixed)
-        for e in (readable(precise, rows, points, fixed, information), short):
-            proof = sound(e, points, model.prior, bounds)
-            if proof is None or e.skeleton != precise.skeleton:
-                continue
-            same = sound(precise, points, model.prior, bounds, extremes=False) is not None
-            exact = precise if same else e
-            return _Proved(e, exact, proof, found.factor(exact, rows)), way
+        known = fixed_places(precise)
+        information = open_information(found.factor(precise, rows), precise, known)
+        made = proved_equation(precise, information, rows, points, model.prior, bounds, known)
+        if made is not None:
+            return made, way
     return None
-
-
-def _measured(
-    old: Candidate, found: Recalibrated, new: _Proved, rows: Sample, model: FittedModel
-) -> Candidate:
-    """The equation as a row of the front."""
-    e, exact = new.shown, new.precise
-    value, J = Program.of(exact).jacobian(rows.XT)
-    shown = e.evaluate(rows.XT.T)[:, 0]
-    inverse = np.linalg.inv(new.factor)
-    covariance = inverse @ inverse.T
-    size = found.sizes(value, rows) / np.sqrt(rows.weight)
-    own = np.einsum("in,ij,jn->n", J, covariance, J) / size**2
-    left = (rows.y - shown) / (1.0 - np.minimum(own, 0.99))
-    errors = np.zeros(len(e.constants()))
-    errors[free_constants(exact)] = np.sqrt(covariance.diagonal())
-    errors[list(fixed_places(exact))] = 0.0
-    degrees = max(rows.n_rows + OLD_SAY - found.determined, 1.0)
-    return replace(
-        old,
-        expression=e,
-        complexity=e.complexity(model.prior),
-        n_parameters=e.n_parameters,
-        rmse_train=rows.rmse(shown),
-        rmse_validation=rows.rmse(rows.y - left),
-        rmse_extrapolation=math.nan,
-        standard_errors=tuple(errors.tolist()),
-        precise=exact,
-        proved=new.proof.proved,
-        excess=excess(new.proof.low, new.proof.high, rows.y) if len(rows) > 1 else math.nan,
-        wave_cost=wave_cost(e, rows.head(PROBED).XT.T, model.prior),
-        evidence=math.inf,
-        tails=0.0,
-        dependence=dependence(rows.XT[:, :PROBED], rows.y[:PROBED]),
-        band=PredictionBand.of_known(exact, rows, found.noise, new.factor, degrees),
-        ambiguity=0.0,
-        saved=0.0,
-        is_taught=False,
-        lines=(),
-    )
 
 
 def _structure_sentence(old: Candidate, found: Recalibrated, e: Expression, rows: Sample) -> str:

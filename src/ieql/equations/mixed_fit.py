@@ -113,6 +113,10 @@ def mixed_fit(
     return _Mix(movable, program, rows, domain, bounds, may_differ).run(rounds)
 
 
+_Parts = tuple[Array, Array, Array]
+"""Per device A = JᵀJ (p, p), b = Jᵀe (p,) and c = eᵀe, all in units of the noise."""
+
+
 class _Mix:
     """The fit in its parts: each device's numbers, the means, the spreads, the noise."""
 
@@ -186,7 +190,7 @@ class _Mix:
                 length,
                 determined,
                 covariance,
-                tuple(A for A, _, _ in parts),
+                tuple(parts[0]),
             )
             own = own + 0.0
             own[:, variance == 0.0] = mean[variance == 0.0]
@@ -210,24 +214,24 @@ class _Mix:
             return math.inf
         return max(math.sqrt(squares / max(self.n - determined, 0.2 * self.n)), self.floor)
 
-    def _parts(self, own: Array, sigma: float) -> list[tuple[Array, Array, float]] | None:
+    def _parts(self, own: Array, sigma: float) -> _Parts | None:
         """Per device the normal equations of its numbers, to first order."""
-        parts = []
+        A, b, c = [], [], []
         for s, values in zip(self.searches, own, strict=True):
             value, J = self.movable.run(self.program, s.rows.XT, values)
             told = (J * s.root).T / sigma
             left = (s.rows.y - value) * s.root / sigma + told @ values
             if not (np.all(np.isfinite(told)) and np.all(np.isfinite(left))):
                 return None
-            parts.append((told.T @ told, told.T @ left, float(left @ left)))
-        return parts
+            A.append(told.T @ told)
+            b.append(told.T @ left)
+            c.append(left @ left)
+        return np.array(A), np.array(b), np.array(c)
 
-    def _posterior(
-        self, parts: Sequence[tuple[Array, Array, float]], mean: Array, variance: Array, own: Array
-    ) -> Array:
+    def _posterior(self, parts: _Parts, mean: Array, variance: Array, own: Array) -> Array:
         """The numbers of each device to first order; as they were where a value is not finite."""
         found = []
-        for (A, b, _), before, s in zip(parts, own, self.searches, strict=True):
+        for A, b, before, s in zip(*parts[:2], own, self.searches, strict=True):
             step = np.linalg.solve(
                 np.eye(len(mean)) + variance[:, None] * A, variance * (b - A @ mean)
             )
@@ -236,12 +240,10 @@ class _Mix:
             found.append(values if np.all(np.isfinite(value)) else before)
         return np.array(found)
 
-    def _chosen(
-        self, parts: Sequence[tuple[Array, Array, float]], unit: Array, start: Array
-    ) -> Array:
+    def _chosen(self, parts: _Parts, unit: Array, start: Array) -> Array:
         """The spreads with the shortest description of all rows."""
         p = len(unit)
-        grid = SPREADS
+        grid: tuple[float, ...] = SPREADS
         if self.may_differ is False:
             return np.zeros(p)
         if self.may_differ:
@@ -268,27 +270,18 @@ class _Mix:
         return best
 
 
-def _told(
-    parts: Sequence[tuple[Array, Array, float]], variance: Array
-) -> tuple[float, Array, Array, float]:
+def _told(parts: _Parts, variance: Array) -> tuple[float, Array, Array, float]:
     """Description of the rows with these spreads, the means and their covariance, numbers used."""
+    A, b, c = parts
     p = len(variance)
-    H, h = np.zeros((p, p)), np.zeros(p)
-    solved = []
-    total, used = 0.0, 0.0
-    for A, b, c in parts:
-        weighed = np.eye(p) + A * variance  # I + A T
-        inverse = np.linalg.inv(weighed)
-        H += inverse @ A
-        h += inverse @ b
-        _, determinant = np.linalg.slogdet(weighed)
-        total += c + float(determinant)
-        solved.append((A, b, inverse))
-    covariance = np.linalg.pinv(H, hermitian=False)
+    weighed = np.eye(p) + A * variance  # I + A T, for each device
+    inverse = np.linalg.inv(weighed)
+    H, h = np.sum(inverse @ A, axis=0), np.einsum("gij,gj->i", inverse, b)
+    covariance = np.linalg.pinv(H)
     mean = covariance @ h
-    for A, b, inverse in solved:
-        left = b - A @ mean
-        total += float(mean @ A @ mean) - 2.0 * float(mean @ b)
-        total -= float(left @ (variance * (inverse @ left)))
-        used += float(np.trace((A * variance) @ inverse))
-    return total, mean, covariance, used + p
+    left = b - A @ mean
+    total = c.sum() + np.linalg.slogdet(weighed)[1].sum()
+    total += mean @ A.sum(axis=0) @ mean - 2.0 * mean @ b.sum(axis=0)
+    total -= np.einsum("gi,gi->", left, variance * np.einsum("gij,gj->gi", inverse, left))
+    used = p + np.einsum("gij,gji->", A * variance, inverse)
+    return float(total), mean, covariance, float(used)

@@ -274,7 +274,13 @@ class PredictionBand:
 
     @classmethod
     def of_known(
-        cls, expression: Expression, rows: Sample, noise: Noise, F: Array, degrees: float
+        cls,
+        expression: Expression,
+        rows: Sample,
+        noise: Noise,
+        F: Array,
+        degrees: float,
+        left: Array | None = None,
     ) -> PredictionBand:
         """The band of an equation of whose constants more is known than what some rows tell.
 
@@ -290,15 +296,20 @@ class PredictionBand:
             With Σ⁻¹ = Fᵀ F, Σ being the covariance of the free constants.
         degrees : float
             Number of rows that the noise was judged by.
+        left : array (rows,), optional
+            Residuals, if they are not those of this equation: each device may have its own.
         """
         part = rows.head(ROWS)
         value = expression.evaluate(part.XT.T)[:, 0]
+        residual = part.y - value if left is None else left[: len(part)]
         J = _derivatives(expression, part.XT, compiled=True)
         count, single = _measurements(part.weight)
         inputs = dict(zip(expression.names, part.XT, strict=True))
         size = noise.size(value, inputs) / np.sqrt(single)
         leverage = np.minimum((_errors(F, J) / size) ** 2, LARGEST_LEVERAGE)
-        scores = np.abs(part.y - value) / (size * np.sqrt(1.0 - leverage))
+        if left is not None:
+            leverage = np.zeros(len(part))
+        scores = np.abs(residual) / (size * np.sqrt(1.0 - leverage))
         # What they would be if a row had no say in the noise either.
         rest = np.maximum(degrees - scores**2, 0.05 * degrees) / max(degrees - 1.0, 0.5)
         scores = scores / np.sqrt(np.minimum(rest, 1.0))

@@ -13,6 +13,7 @@ Constants that are one number, as in a·(1 - exp(-k t)), stay one.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -35,6 +36,8 @@ __all__ = [
     "ConstantSearch",
     "Movable",
     "Recalibrated",
+    "constant_factor",
+    "open_information",
     "recalibrate",
 ]
 
@@ -199,34 +202,57 @@ class Recalibrated:
 
     def factor(self, expression: Expression, rows: Sample) -> Array:
         """F with Σ⁻¹ = Fᵀ F of the free constants of this equation, given prior and rows."""
-        free = free_constants(expression)
-        theta = np.abs(expression.constants()[free])
-        at = np.searchsorted(self.places, free) % max(len(self.places), 1)
-        moves = np.isin(free, self.places)
-        covariance = np.zeros((len(free), len(free)))
-        covariance[np.ix_(moves, moves)] = self.prior[np.ix_(at[moves], at[moves])]
-        size = np.maximum(theta, np.sqrt(covariance.diagonal()))
-        size = np.where(size > 0.0, size, 1.0)
-        # In units of their size, so that large and small ones can be inverted together.
-        scaled = covariance / np.outer(size, size) + HELD**2 * np.eye(len(free))
-        held = np.linalg.inv(np.linalg.cholesky(scaled))
-        value, J = Program.of(expression).jacobian(rows.XT, free=free)
+        value, J = Program.of(expression).jacobian(rows.XT)
         J = np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
-        told = (J * size[:, None] * np.sqrt(rows.weight) / self.sizes(value, rows)).T
-        return triangular(np.vstack([told, held])) / size
+        told = J * np.sqrt(rows.weight) / self.sizes(value, rows)
+        return constant_factor(expression, self.places, self.prior, told.T)
 
     def sizes(self, value: Array, rows: Sample) -> Array:
         """Standard deviation of the noise of each row."""
         inputs = dict(zip(self.expression.names, rows.XT, strict=True))
         return self.noise.size(value, inputs)
 
-    def information(self, F: Array, expression: Expression) -> Information:
-        """The same as `ieql.equations.precision` knows it: what digits the constants deserve."""
-        free, fixed = free_constants(expression), fixed_places(expression)
-        open_ones = np.array([int(t) not in fixed for t in free], dtype=bool)
-        R = triangular(F[:, open_ones])
-        p, size = len(R), np.linalg.norm(R, axis=0)
-        return Information(1.0, p + 1.0, free[open_ones], size, R / size, np.zeros(p))
+
+def constant_factor(
+    expression: Expression, places: Indices, covariance: Array, told: Array | None = None
+) -> Array:
+    """F with Σ⁻¹ = Fᵀ F of the free constants of an equation; all but those at `places` are held.
+
+    Parameters
+    ----------
+    expression : Expression
+        The equation.
+    places, covariance : arrays (m,) and (m, m)
+        What is known of some of its constants, in the order of their places.
+    told : array (n, p), optional
+        Derivatives by the free constants, of rows that tell more, in units of their noise.
+    """
+    free = free_constants(expression)
+    theta = np.abs(expression.constants()[free])
+    moves = np.isin(free, places)
+    at = np.searchsorted(places, free[moves])
+    known = np.zeros((len(free), len(free)))
+    known[np.ix_(moves, moves)] = covariance[np.ix_(at, at)]
+    size = np.maximum(theta, np.sqrt(known.diagonal()))
+    size = np.where(size > 0.0, size, 1.0)
+    # In units of their size, so that large and small ones can be inverted together.
+    scaled = known / np.outer(size, size) + HELD**2 * np.eye(len(free))
+    rows = np.linalg.inv(np.linalg.cholesky(scaled))
+    if told is not None:
+        rows = np.vstack([told * size, rows])
+    return triangular(rows) / size
+
+
+def open_information(F: Array, expression: Expression, known: Collection[int]) -> Information:
+    """What digits the constants deserve whose covariance has the factor F, but for those `known`.
+
+    The others are as uncertain as they are if these are what they are.
+    """
+    free = free_constants(expression)
+    is_open = np.array([int(t) not in known for t in free], dtype=bool)
+    R = triangular(F[:, is_open])
+    p, size = len(R), np.linalg.norm(R, axis=0)
+    return Information(1.0, p + 1.0, free[is_open], size, R / size, np.zeros(p))
 
 
 def recalibrate(
