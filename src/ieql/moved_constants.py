@@ -17,7 +17,15 @@ from ieql.errors import IeqlError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLEARLY", "MovedConstant", "MovedConstants", "moved_constants", "moved_sentence"]
+__all__ = [
+    "CLEARLY",
+    "MovedConstant",
+    "MovedConstants",
+    "constants_by_place",
+    "key_of",
+    "moved_constants",
+    "moved_sentence",
+]
 
 CLEARLY = 2.0
 """Standard errors by which a constant must have moved to be named."""
@@ -142,7 +150,19 @@ def _by_place(
     constants: Sequence[ShownConstant], what: Sequence[Any] | None = None
 ) -> dict[Key, Any]:
     values = constants if what is None else what
-    return {(c.home, c.argument, c.source): v for c, v in zip(constants, values, strict=True)}
+    return {key_of(c): v for c, v in zip(constants, values, strict=True)}
+
+
+def key_of(constant: ShownConstant) -> Key:
+    """Where a constant stands: unit, argument of it, and what it multiplies there."""
+    return constant.home, constant.argument, constant.source
+
+
+def constants_by_place(
+    e: Expression, errors: Sequence[float] | None, keys: Sequence[Key]
+) -> list[tuple[float, float]]:
+    """The constants at some places, written or not, with their standard errors."""
+    return [_value(e, errors, key) for key in keys]
 
 
 def _value(e: Expression, errors: Sequence[float] | None, key: Key) -> tuple[float, float]:

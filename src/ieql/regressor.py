@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ieql.data.dataset import Dataset
 from ieql.data.intake import (
     MAX_INPUTS,
     Measurements,
+    checked_groups,
     refuse_extremes,
     refuse_prior_without_inputs,
     rows_in_time,
@@ -34,8 +35,8 @@ from ieql.model import FittedModel, read_model, table_row, versions
 from ieql.options import FitOptions, checked, documentation, parameters, seed_number, seed_of
 from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
-from ieql.run.folder import sha256_of
-from ieql.run.settings import run_settings
+from ieql.run.folder import sha256_of, sha256_of_texts
+from ieql.run.settings import GROUPS, run_settings
 from ieql.selection import CRITERIA, EXTRAPOLATION, Candidate
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         sample_weight: ArrayLike | None = None,
         X_extrapolation: ArrayLike | pd.DataFrame | None = None,
         y_extrapolation: ArrayLike | None = None,
+        groups: ArrayLike | pd.Series[Any] | None = None,
     ) -> IEQLRegressor:
         """Learn the front of equations and select one.
 
@@ -127,13 +129,17 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             is (1/σ², in any unit: only their ratios matter).
         X_extrapolation, y_extrapolation : optional
             Labelled points outside the data, for the criterion V_int&ex.
+        groups : array (rows,), optional
+            To which device, or other group, each row belongs: texts or whole numbers. One structure
+            is learned for all of them; constants are shared, or each group has its own near those
+            of the others, as the rows say (see ``group_constants``).
 
         Returns
         -------
         IEQLRegressor
             Itself. Ctrl-C ends the search early and keeps what was found.
         """
-        return self._fit(X, y, sample_weight, X_extrapolation, y_extrapolation)
+        return self._fit(X, y, sample_weight, X_extrapolation, y_extrapolation, groups=groups)
 
     def _fit(
         self,
@@ -144,6 +150,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         y_extrapolation: Any = None,
         source: Mapping[str, Any] | None = None,
         overwrite: bool = False,
+        groups: Any = None,
     ) -> IEQLRegressor:
         """`fit`, which also notes the files that the data came from, so that a run can go on.
 
@@ -152,6 +159,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         start = time.monotonic()
         asked = self._checked_options(X_extrapolation, y_extrapolation)
         measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
+        devices = None if groups is None else checked_groups(groups, len(measured.X))
+        if devices is not None and X_extrapolation is not None:
+            raise IeqlError("A fit with groups takes no points outside the data; leave them out.")
 
         from ieql.guesses import with_guesses
         from ieql.learn import Earlier, compile_for, learn
@@ -176,6 +186,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 settings = run_settings(
                     asked, data, None if outside is None else sha256_of(*outside)
                 )
+                if devices is not None:
+                    settings[GROUPS] = sha256_of_texts(devices)
                 recorder = stack.enter_context(
                     Recorder(
                         asked.run_dir, settings, evidence.sha256, asked.prior, source, overwrite
@@ -195,20 +207,37 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 from ieql.progress import LiveDisplay
 
                 observers.append(stack.enter_context(LiveDisplay(start, asked.max_time)))
-            last = learn(
-                asked,
-                measured,
-                targets,
-                trainer,
-                evidence,
-                seed=seed,
-                start=start,
-                earlier=earlier,
-                observers=observers,
-            )
+            if devices is None:
+                last = learn(
+                    asked,
+                    measured,
+                    targets,
+                    trainer,
+                    evidence,
+                    seed=seed,
+                    start=start,
+                    earlier=earlier,
+                    observers=observers,
+                )
+            else:
+                from ieql.fleet import learn_fleet
+
+                weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+                last = learn_fleet(
+                    asked,
+                    measured,
+                    weight,
+                    devices,
+                    trainer,
+                    evidence,
+                    seed=seed,
+                    start=start,
+                    observers=observers,
+                    column=None if source is None else source.get("groups"),
+                )
             self._not_stored = None if recorder is None else recorder.fault
         self._take(last)
-        self._learned_from = measured, seed
+        self._learned_from = (measured, seed) if devices is None else None
         self._seconds = time.monotonic() - start
         for doubt, sentence in self.fitted_.doubts():
             warnings.warn(sentence, doubt, stacklevel=3)
@@ -336,7 +365,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """The front, the selected equations and why they are; before a fit, the parameters."""
         if not hasattr(self, "fitted_"):
             return repr(self)
-        from ieql.console import front_table, visible
+        from ieql.console import front_table, groups_table, visible
 
         model = self.fitted_
         equations = [c.expression for front in model.fronts for c in front]
@@ -344,6 +373,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         for k, name in enumerate(model.targets):
             lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
             lines += [model.why(k)]
+        if model.groups:
+            lines += ["", *groups_table(self.group_constants_, None)]
         if model.recalibrated is not None:
             lines += ["", *(visible(s) for of in model.recalibrated.sentences for s in of)]
         if len(model.targets) > 1:
@@ -710,6 +741,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """What the model has learned from, and the seed: as it was at the fit, or given again."""
         if X is None:
             known: tuple[Measurements, int] | None = getattr(self, "_learned_from", None)
+            if self._fitted().groups:
+                raise IeqlError(
+                    "The rows belong to several groups; try the equation in one of them: "
+                    "model.group(name).try_equation(text, X=X, y=y) with the rows of that group."
+                )
             if known is None:
                 raise IeqlError(
                     "The rows of the fit are not saved with a model; give them again as X and y."
@@ -822,15 +858,45 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_learned_from"}
 
+    @property
+    def groups_(self) -> list[str]:
+        """The groups that `fit` was given; empty if it was given none."""
+        return list(self._fitted().groups)
+
+    @property
+    def group_constants_(self) -> pd.DataFrame:
+        """The constants of the selected equation in each group.
+
+        One row per group and constant: ``group``, ``of`` (where it stands), ``value``,
+        ``standard_error``, and ``shared``, whether all groups have the same; with several outputs
+        ``output`` comes first.
+        """
+        return self._fitted().group_constants()
+
+    def group(self, name: Any) -> IEQLRegressor:
+        """The model of one group: the same front with the constants of this group.
+
+        It is a model like any other: it predicts, exports, reports and is saved by itself.
+        """
+        model = IEQLRegressor._of(self._fitted().for_group(str(name)))
+        return model
+
     def predict(
-        self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False
+        self,
+        X: ArrayLike | pd.DataFrame,
+        index: int | None = None,
+        *,
+        precise: bool = False,
+        groups: ArrayLike | pd.Series[Any] | None = None,
     ) -> Array:
         """Values of the selected equation, or of row `index` of `equations_`.
 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
         the output it belongs to; the others keep their selected one. With `precise` the constants
         have all digits that were fitted, not only those that are shown. Columns of a frame that are
-        not inputs are ignored.
+        not inputs are ignored. `groups` are those of the rows, for a model that was fitted with
+        groups; a group that the fit did not have gets the constants of the whole fleet, as all do
+        without `groups`, and a warning says so.
 
         Warns
         -----
@@ -841,7 +907,10 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fitted_")
-        return self.fitted_.predict(self._rows_to_predict(X), index, precise)
+        table = self._rows_to_predict(X)
+        parts = self._parts(groups, len(table))
+        values = [model.predict(table[rows], index, precise) for model, rows in parts]
+        return _put_together(values, parts, len(table))
 
     def _rows_to_predict(self, X: Any, warns: bool = True) -> Array:
         """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
@@ -860,6 +929,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         index: int | None = None,
         *,
         precise: bool = False,
+        groups: ArrayLike | pd.Series[Any] | None = None,
     ) -> Array:
         """Between which values new measurements lie, of which a share `level` does.
 
@@ -879,6 +949,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             Another equation: a row of `equations_`, as in `predict`.
         precise : bool, default False
             Use the constants with all their fitted digits.
+        groups : array (rows,), optional
+            As in `predict`. The interval of a group that the fit did not have is wide enough for
+            constants that differ from the fleet's as those of the others do.
 
         Returns
         -------
@@ -887,7 +960,29 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             more rows than constants.
         """
         check_is_fitted(self, "fitted_")
-        return self.fitted_.predict_interval(self._rows_to_predict(X), level, index, precise)
+        table = self._rows_to_predict(X)
+        parts = self._parts(groups, len(table))
+        ends = [model.predict_interval(table[rows], level, index, precise) for model, rows in parts]
+        return _put_together(ends, parts, len(table))
+
+    def _parts(self, groups: Any, n: int) -> list[tuple[FittedModel, NDArray[np.bool_]]]:
+        """Which model predicts which rows: that of each group, or the one there is."""
+        model = self.fitted_
+        if groups is None:
+            return [(model, np.ones(n, dtype=bool))]
+        if not model.groups:
+            raise IeqlError("The model was fitted without groups; leave them out.")
+        labels = checked_groups(groups, n, least=1)
+        unknown = [name for name in dict.fromkeys(labels.tolist()) if name not in model.groups]
+        if unknown:
+            named = _in_words([repr(name) for name in unknown], what="groups")
+            warnings.warn(
+                f"The fit had no group {named}; the constants of the whole fleet are used there: "
+                "recalibrate the model with a few rows of such a group.",
+                OutsideDomainWarning,
+                stacklevel=4,
+            )
+        return model.parts(labels.tolist())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.
@@ -1114,10 +1209,20 @@ def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:
     )
 
 
-def _in_words(items: list[str], limit: int = 5) -> str:
+def _put_together(
+    values: Sequence[Array], parts: Sequence[tuple[Any, NDArray[np.bool_]]], n: int
+) -> Array:
+    """What was computed for parts of the rows, in the order of the rows."""
+    whole = np.full((n, *values[0].shape[1:]), np.nan)
+    for own, (_, rows) in zip(values, parts, strict=True):
+        whole[rows] = own
+    return whole
+
+
+def _in_words(items: list[str], limit: int = 5, what: str = "inputs") -> str:
     """``a``, ``a and b``, ``a, b and c``; of many the first, and how many more there are."""
     if len(items) > limit:
-        items = [*items[:limit], f"{len(items) - limit} more inputs"]
+        items = [*items[:limit], f"{len(items) - limit} more {what}"]
     return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))
 
 

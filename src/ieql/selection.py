@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from ieql.units import Unit
 
 __all__ = [
+    "CONNECTION",
     "CRITERIA",
     "DEFAULT",
     "EXTRAPOLATION",
+    "LAW",
     "TOO_FAR",
     "Candidate",
     "Context",
@@ -110,12 +112,15 @@ class Candidate:
         rows cannot tell apart (`ieql.ambiguity`).
     saved : float
         Twice the nats that it saves to share units with the equations of other outputs, its part of
-        them: what is shared is described once (`ieql.shared_fronts`).
+        them: what is shared is described once (`ieql.shared_fronts`). For an equation of many
+        devices, less what constants of their own cost (`ieql.fleet`).
     is_taught : bool
         Whether a smooth surface through the rows taught its constants, not the rows themselves.
     lines : tuple of int
         The lines of trainings for accuracy that it stems from (`ieql.training.fast.accurate`): none
         for what other trainings found, several for a mean of equations.
+    members : tuple of (str, Candidate)
+        The same structure with the constants of each device, by its name; empty if there is one.
     """
 
     expression: Expression
@@ -137,6 +142,7 @@ class Candidate:
     saved: float = 0.0
     is_taught: bool = False
     lines: tuple[int, ...] = ()
+    members: tuple[tuple[str, Candidate], ...] = ()
 
     @property
     def rmse_rows(self) -> float:
@@ -188,6 +194,7 @@ class Candidate:
             "saved": self.saved,
             "is_taught": self.is_taught,
             "lines": list(self.lines),
+            **({"members": [[n, c.to_form()] for n, c in self.members]} if self.members else {}),
         }
 
     @classmethod
@@ -223,6 +230,7 @@ class Candidate:
             saved=float(form.get("saved", 0.0)),
             is_taught=bool(form.get("is_taught", False)),
             lines=tuple(int(k) for k in form.get("lines", ())),
+            members=tuple((str(n), cls.from_form(c, custom)) for n, c in form.get("members", ())),
             **errors,
         )
 
