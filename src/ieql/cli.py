@@ -25,6 +25,7 @@ from ieql.console import (
     alternatives_table,
     constants_table,
     front_table,
+    groups_table,
     moved_table,
     suggestions_table,
     visible,
@@ -185,6 +186,14 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column that names the device, or other group, of each row: one structure is "
+            "learned for all, with constants that are shared or each one's own.",
+        ),
+    ] = None,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
@@ -193,6 +202,11 @@ def fit(
     frame = read_csv(data)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
+    labels = (
+        None if groups is None else group_labels(data, frame, groups, (*targets, *(wanted or ())))
+    )
+    if labels is not None and wanted is None:
+        frame = frame.drop(columns=[groups])
     X, y = split_file(data, frame, targets, wanted)
     names = [str(name) for name in X.columns]
     X_held_out, y_held_out = None, None
@@ -219,8 +233,9 @@ def fit(
         "targets": targets,
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
+        "groups": groups,
     }
-    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
+    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite, labels)
     _conclude(model, folder, "fit")
 
 
@@ -334,12 +349,17 @@ def predict(
             )
     X = frame[list(model.feature_names_)]
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
-    predictions = model.predict(X, index=index, precise=precise)
+    column = model.fitted_.group_column
+    groups = frame[column] if model.groups_ and column in frame.columns else None
+    if model.groups_ and groups is None:
+        text = f"The file has no column {column!r}: the constants of the whole fleet are used."
+        typer.echo(f"Warning: {visible(text)}", err=True)
+    predictions = model.predict(X, index=index, precise=precise, groups=groups)
     table = pd.DataFrame(predictions, columns=model.target_names_)
     if interval is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they have just been said
-            ends = model.predict_interval(X, interval, index, precise=precise)
+            ends = model.predict_interval(X, interval, index, precise=precise, groups=groups)
         table = _with_interval(table, ends)
     # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
     table = without_formulas(table)
@@ -389,6 +409,13 @@ def export(
     list_formats: Annotated[
         bool, typer.Option("--list", help="List the formats and exit.")
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="With the constants of this group, for a fit with --groups.  [default: the fleet]",
+        ),
+    ] = None,
 ) -> None:
     """Print the selected equation, or another one on the front, in another notation.
 
@@ -408,7 +435,10 @@ def export(
     given = {"real": real, "digits": digits}
     options = {option: value for option, value in given.items() if value is not None}
     find_format(format).check(options)  # before the model is loaded, which takes a second
-    content = _load(run).export(format, index, out, precise=precise, **options)
+    model = _load(run)
+    if group is not None:
+        model = model.group(group)
+    content = model.export(format, index, out, precise=precise, **options)
     if out is not None:
         return
     if isinstance(content, bytes) and sys.stdout.isatty():
@@ -641,6 +671,20 @@ def column_names(given: Sequence[str], frame: pd.DataFrame, option: str) -> list
     return names
 
 
+def group_labels(path: Path, frame: pd.DataFrame, name: str, others: Sequence[str]) -> Any:
+    """Return the group of each row, from the column that an option names."""
+    if name not in frame.columns:
+        raise IeqlError(
+            f"{str(path)!r} has no column {name!r}, which --groups names."
+            f"{nearest(name, frame.columns)}"
+        )
+    if name in others:
+        raise IeqlError(
+            f"The column {name!r} is both a group and an input or target; choose one role."
+        )
+    return frame[name]
+
+
 def default_folder(data: Path, targets: Sequence[str]) -> Path:
     """Return ``runs/<file>-<target>``, without what file systems do not like."""
     return Path("runs") / re.sub(r"[^\w.+-]+", "_", "-".join([data.stem, *targets]))
@@ -779,6 +823,10 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
+    if model.fitted_.groups:
+        typer.echo()
+        for line in groups_table(model.group_constants_, _width()):
+            typer.echo(line)
     for sentence in model.fitted_.cautions():
         typer.echo(visible(sentence))
 

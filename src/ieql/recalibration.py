@@ -101,6 +101,8 @@ def recalibrated_model(
         unit_counts=(),
         rivals=(),
         differences=(),
+        groups=(),
+        group_column=None,
         versions=versions(),
         recalibrated=MovedConstants(
             tuple(r.moved for r in results), tuple(r.sentences for r in results)

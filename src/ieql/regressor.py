@@ -878,8 +878,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
         It is a model like any other: it predicts, exports, reports and is saved by itself.
         """
-        model = IEQLRegressor._of(self._fitted().for_group(str(name)))
-        return model
+        return IEQLRegressor._of(self._fitted().for_group(str(name)))
 
     def predict(
         self,

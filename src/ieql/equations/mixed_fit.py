@@ -110,7 +110,10 @@ def mixed_fit(
     program = Program.of(expression)
     if not all(np.all(np.isfinite(program.evaluate(r.XT))) for r in rows):
         return None
-    return _Mix(movable, program, rows, domain, bounds, may_differ).run(rounds)
+    try:
+        return _Mix(movable, program, rows, domain, bounds, may_differ).run(rounds)
+    except np.linalg.LinAlgError:  # numbers that the rows leave wholly open, or beyond all measure
+        return None
 
 
 _Parts = tuple[Array, Array, Array]

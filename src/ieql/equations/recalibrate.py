@@ -400,6 +400,8 @@ class ConstantSearch:
             return np.concatenate([residual, -held @ x]), np.vstack([told, held])
 
         residual, J = parts(x)
+        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
+            return values
         damping = 1e-3
         for _ in range(STEPS):
             cost = float(residual @ residual)
