@@ -32,7 +32,7 @@ X, Y, PUMP = TABLE[["flow"]], TABLE["head"], TABLE["pump"]
 
 
 def regressor(**options):
-    asked = {"max_time": 60, "max_trainings": 2, "random_state": 0, "n_jobs": 1}
+    asked = {"max_time": 30, "max_trainings": 1, "random_state": 0, "n_jobs": 1}
     return IEQLRegressor(**asked | options)
 
 
@@ -125,7 +125,7 @@ def test_text_and_report_show_the_constants_of_each_group(model):
 
 
 def test_the_user_may_say_that_all_constants_are_shared_or_own():
-    shared = regressor(group_constants="shared", max_trainings=1).fit(X, Y, groups=PUMP)
+    shared = regressor(group_constants="shared").fit(X, Y, groups=PUMP)
     assert shared.group_constants_["shared"].all()
     with pytest.raises(IeqlError, match="group_constants is 'some'"):
         regressor(group_constants="some").fit(X, Y, groups=PUMP)
@@ -133,14 +133,14 @@ def test_the_user_may_say_that_all_constants_are_shared_or_own():
 
 def test_whole_numbers_name_groups_too():
     numbers = PUMP.str.split().str[1].astype(int)
-    found = regressor(max_trainings=1).fit(X, Y, groups=numbers.to_numpy())
+    found = regressor().fit(X, Y, groups=numbers.to_numpy())
     assert found.groups_ == ["1", "2", "3", "10"]
     assert np.isfinite(found.predict(X, groups=numbers)).all()
 
 
 def test_several_outputs_each_have_constants_of_their_own():
     both = pd.DataFrame({"head": Y, "twice": 2 * X["flow"] + 1})
-    found = regressor(max_trainings=1).fit(X, both, groups=PUMP)
+    found = regressor().fit(X, both, groups=PUMP)
     assert found.predict(X, groups=PUMP).shape == (len(X), 2)
     assert set(found.group_constants_["output"]) == {"head", "twice"}
 
@@ -150,7 +150,7 @@ def test_weights_say_which_rows_count():
     spoilt[::5] += 100.0
     weight = np.ones(len(Y))
     weight[::5] = 0.0
-    found = regressor(max_trainings=1).fit(X, spoilt, groups=PUMP, sample_weight=weight)
+    found = regressor().fit(X, spoilt, groups=PUMP, sample_weight=weight)
     good = weight > 0
     assert np.sqrt(np.mean((found.predict(X, groups=PUMP) - Y)[good] ** 2)) < 0.1
 
@@ -170,7 +170,7 @@ def test_groups_that_are_wrong_get_a_sentence(groups, message):
 
 
 def test_a_model_without_groups_takes_none():
-    plain = regressor(max_trainings=1).fit(X, 3 * X["flow"] + 1)
+    plain = regressor().fit(X, 3 * X["flow"] + 1)
     with pytest.raises(IeqlError, match="fitted without groups"):
         plain.predict(X, groups=PUMP)
 
@@ -186,7 +186,7 @@ def ieql(*words):
 def test_groups_come_from_a_column_and_are_used_by_the_other_commands(tmp_path):
     TABLE.to_csv(tmp_path / "pumps.csv", index=False)
     asked = ("fit", tmp_path / "pumps.csv", "--target", "head", "--groups", "pump")
-    limits = ("--trainings", 2, "--jobs", 1, "--seed", 0, "--out", tmp_path / "run")
+    limits = ("--trainings", 1, "--jobs", 1, "--seed", 0, "--out", tmp_path / "run")
     code, said = ieql(*asked, *limits)
     assert code == 0, said
     assert "pump 10" in said

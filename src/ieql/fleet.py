@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,8 @@ Array = NDArray[np.float64]
 Devices = NDArray[np.str_]
 TOGETHER, SINGLE = 0.25, 0.45
 """Parts of the time for the search in all rows, and for those in single devices together."""
+FITTING, ENDING = 0.6, 0.9
+"""Parts of the time after that for fitting structures, and until which they are made readable."""
 SEARCHED = 6
 """Devices that are searched by themselves, those with the most rows."""
 LEAST_SEARCHED = 8
@@ -60,6 +63,8 @@ MOST_NUMBERS = 20
 """A structure with more numbers is not fitted to devices of a few rows each."""
 PROMISING = 12
 """Structures that are fitted to the end, after a first look at all."""
+KEPT = 10
+"""Structures that are taken of each search."""
 STARTS = 2
 """Constants that one structure begins with, as found in different devices."""
 SHOWN = 8
@@ -204,13 +209,14 @@ def _fleet_model(
     fronts = []
     for k in range(y.shape[1]):
         fleet = _rows_by_device(measured.X, y[:, k], weight, devices, labels)
-        deadline = math.inf
+        deadline = end = math.inf
         if options.max_time is not None:
-            used = time.monotonic() - start
-            deadline = start + used + max(options.max_time - used, 2.0) * 0.8 / (y.shape[1] - k)
+            now = time.monotonic()
+            left = max(start + options.max_time - now, 1.0) / (y.shape[1] - k)
+            deadline, end = now + FITTING * left, now + ENDING * left
         with threadpool_limits(limits=1), np.errstate(all="ignore"):
             fits = _fitted(_structures(found, k), fleet, points, prior, bounds, differ, deadline)
-            fronts.append(_front(fits, fleet, points, prior, bounds))
+            fronts.append(_front(fits, fleet, points, prior, bounds, end))
     mean_errors = [_mean_errors(y[:, k], weight) for k in range(y.shape[1])]
     n_rows = (max(round(float(np.sum(weight)) if weight is not None else len(y)), 1), 0)
     fronts = [_priced(f, e["validation"], n_rows) for f, e in zip(fronts, mean_errors, strict=True)]
@@ -260,13 +266,19 @@ def _mean_errors(y: Array, weight: Array | None) -> dict[str, float]:
 
 
 def _structures(found: Sequence[FittedModel], output: int) -> list[Expression]:
-    """All that the searches have kept, the selected ones first."""
-    chosen_ones = [m.candidate(None, output) for m in found]
-    others = [c for m in found for c in m.fronts[output]]
-    others += [c for m in found if m.rivals for c in m.rivals[output]]
+    """Those with the shortest descriptions of each search, the best ones first."""
+    ranked = []
+    for m in found:
+        kept = [*m.fronts[output], *(m.rivals[output] if m.rivals else ())]
+        lengths = scores(
+            kept, DEFAULT, mean_error=m.mean_errors[output]["validation"], n_rows=m.n_rows
+        )
+        ranked.append([kept[i] for i in np.argsort(lengths, kind="stable")[:KEPT]])
+    # The best of each search first, then the second ones: time may not suffice for all.
+    mixed = [c for row in zip_longest(*ranked) for c in row if c is not None]
     mean = found[0].mean_errors[output]["mean"] or 1.0
     constant = Expression(found[0].names, (), (Sum(mean),))
-    return [constant, *(c.equation(precise=True) for c in (*chosen_ones, *others))]
+    return [constant, *(c.equation(precise=True) for c in mixed)]
 
 
 def _fitted(
@@ -330,11 +342,12 @@ def _front(
     points: Array,
     prior: Prior,
     bounds: tuple[float, float] | None,
+    end: float,
 ) -> list[tuple[Candidate, MixedFit]]:
     """The best structure, and others that are simpler, or larger and better; the simplest first."""
     front: list[tuple[Candidate, MixedFit]] = []
     for fit in fits:  # the shortest description first
-        if len(front) == SHOWN:
+        if len(front) == SHOWN or (front and time.monotonic() > end):
             break
         complexity = fit.movable.expression.complexity(prior)
         if any(c.complexity <= complexity and BETTER * f.sigma <= fit.sigma for c, f in front):

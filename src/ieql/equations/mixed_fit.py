@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 ROUNDS = 6
 """Times that the spreads, the means and the numbers of each device are found in turn."""
 SWEEPS = 3
+STEPS, FEW_STEPS = 40, 6
+"""Steps of each fit, and those of a first look."""
 CONVERGED = 0.01
 """Twice the nats by which a round must shorten the description for another one."""
 
@@ -152,13 +154,14 @@ class _Mix:
         sigma = 0.1 * self.whole.scale(start)
         free = np.diag(unit**2)
         # One fit to all rows, and then each device near it: nothing is known of spreads yet.
-        mean = self.whole.fitted(start, start, 9.0 * free, sigma)
+        mean = self.whole.fitted(start, start, 9.0 * free, sigma, FEW_STEPS)
         unit = np.maximum(unit, 1e-3 * self.whole.units(mean))
         free = np.diag(unit**2)
-        own = np.array([s.fitted(mean, mean, free, sigma) for s in self.searches])
+        steps = STEPS if rounds > 1 else FEW_STEPS
+        own = np.array([s.fitted(mean, mean, free, sigma, steps) for s in self.searches])
         sigma = self._noise(own, min(p * n_devices, 0.5 * self.n))
         own = np.array(
-            [s.fitted(v, mean, free, sigma) for s, v in zip(self.searches, own, strict=True)]
+            [s.fitted(v, mean, free, sigma, steps) for s, v in zip(self.searches, own, strict=True)]
         )
         sigma = self._noise(own, min(p * n_devices, 0.5 * self.n))
         spreads = np.ones(p)
@@ -172,7 +175,7 @@ class _Mix:
             length, mean, covariance, determined = _told(parts, variance)
             sigma = self._noise(self._posterior(parts, mean, variance, own), determined)
             moved = [
-                s.fitted(v, mean, np.diag(variance), sigma)
+                s.fitted(v, mean, np.diag(variance), sigma, steps)
                 for s, v in zip(
                     self.searches, self._posterior(parts, mean, variance, own), strict=True
                 )

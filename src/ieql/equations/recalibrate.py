@@ -58,7 +58,7 @@ LEAST_NOISE = 1e-9
 """Part of the target's size below which what is left is rounding."""
 HELD = 1e-6
 """Part of its size by which a constant that is held may be uncertain."""
-CHECKED = 3_000
+CHECKED = 1_000
 """Points of the domain that every step must pass; all of them are looked at in the end."""
 MOST_SINGLE = 40
 """With more constants they all have one spread: to choose each would take long."""
@@ -376,7 +376,9 @@ class ConstantSearch:
             old_sigma, say = 0.0, 0.0
         return math.sqrt((squares + say * old_sigma**2) / max(n + say - determined, 0.5))
 
-    def fitted(self, values: Array, old: Array, covariance: Array, sigma: float) -> Array:
+    def fitted(
+        self, values: Array, old: Array, covariance: Array, sigma: float, steps: int = STEPS
+    ) -> Array:
         """The numbers that are most probable, by Levenberg-Marquardt within the safe ones."""
         size = np.sqrt(covariance.diagonal())
         moves = size > 0.0
@@ -403,10 +405,10 @@ class ConstantSearch:
         if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
             return values
         damping = 1e-3
-        for _ in range(STEPS):
+        for _ in range(steps):
             cost = float(residual @ residual)
             better = None
-            for _ in range(STEPS):
+            for _ in range(steps):
                 diagonal = math.sqrt(damping) * np.linalg.norm(J, axis=0)
                 step, *_ = np.linalg.lstsq(
                     np.vstack([J, np.diag(diagonal)]),
