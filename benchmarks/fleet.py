@@ -40,8 +40,8 @@ from ieql.equations.formula import Formula
 from ieql.equations.refit import refit
 from structure import same_structure
 
-NOISE = 0.01
-"""Of the spread of a device's values."""
+NOISE = 0.03
+"""Of the spread of a device's values, unless another one is asked for."""
 NEW_ROWS = 8
 
 
@@ -99,7 +99,7 @@ class Device:
     noise: float
 
 
-def device(problem: Problem, rng: np.random.Generator, n: int) -> Device:
+def device(problem: Problem, rng: np.random.Generator, n: int, noise: float = NOISE) -> Device:
     """A device of the fleet, with n rows."""
     values = {
         name: mean * (1.0 + spread * rng.normal())
@@ -109,9 +109,9 @@ def device(problem: Problem, rng: np.random.Generator, n: int) -> Device:
     truth = formula.filled([values[name] for name in formula.constants])
     X = pd.DataFrame({name: rng.uniform(*ends, n) for name, ends in problem.inputs.items()})
     dense = np.column_stack([rng.uniform(*ends, 2_000) for ends in problem.inputs.values()])
-    noise = NOISE * float(np.std(truth.evaluate(dense)[:, 0]))
-    y = truth.evaluate(X.to_numpy())[:, 0] + noise * rng.normal(size=n)
-    return Device(truth, X, y, noise)
+    size = noise * float(np.std(truth.evaluate(dense)[:, 0]))
+    y = truth.evaluate(X.to_numpy())[:, 0] + size * rng.normal(size=n)
+    return Device(truth, X, y, size)
 
 
 def is_right(model: IEQLRegressor, of: Device) -> bool:
@@ -120,19 +120,27 @@ def is_right(model: IEQLRegressor, of: Device) -> bool:
 
 
 def error(model: Any, of: Device, problem: Problem) -> float:
-    """Root mean squared error on rows without noise, over the spread of their values."""
+    """Root mean squared error on rows without noise, over the spread of their values.
+
+    Where a model has no value, the mean is taken for it.
+    """
     rng = np.random.default_rng(99)
     X = pd.DataFrame({name: rng.uniform(*ends, 500) for name, ends in problem.inputs.items()})
     exact = of.truth.evaluate(X.to_numpy())[:, 0]
-    return float(np.sqrt(np.mean((model(X) - exact) ** 2)) / np.std(exact))
+    found = model(X)
+    found = np.where(np.isfinite(found), found, exact.mean())
+    return float(np.sqrt(np.mean((found - exact) ** 2)) / np.std(exact))
 
 
-def measured(problem: Problem, number: int, seed: int, seconds: float, jobs: int) -> dict[str, Any]:
+def measured(
+    problem: Problem, number: int, seed: int, seconds: float, jobs: int, noise: float
+) -> dict[str, Any]:
     """All figures of one problem."""
     rng = np.random.default_rng([seed, number])
     low, high = problem.n_rows
     devices = [
-        device(problem, rng, int(rng.integers(low, high + 1))) for _ in range(problem.n_devices)
+        device(problem, rng, int(rng.integers(low, high + 1)), noise)
+        for _ in range(problem.n_devices)
     ]
     X = pd.concat([d.X for d in devices], ignore_index=True)
     y = np.concatenate([d.y for d in devices])
@@ -146,7 +154,7 @@ def measured(problem: Problem, number: int, seed: int, seconds: float, jobs: int
     share = seconds / len(devices)
     single = [is_right(IEQLRegressor(max_time=share, **options).fit(d.X, d.y), d) for d in devices]
     constants = fleet.group_constants_
-    new = device(problem, rng, NEW_ROWS)
+    new = device(problem, rng, NEW_ROWS, noise)
     # Recalibrated from one device alone, and from the whole fleet.
     alone = fleet.group(names[0])
     scratch = IEQLRegressor(max_time=share, **options).fit(new.X, new.y)
@@ -175,11 +183,13 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=len(PROBLEMS), help="the first so many")
     parser.add_argument("--time", type=float, default=20.0, help="seconds of a fit with groups")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--noise", type=float, default=NOISE, help="part of the spread of values")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="JSON file, to go on from")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    settings = {"time": asked.time, "seed": asked.seed, "jobs": asked.jobs, "machine": machine()}
+    settings = {name: getattr(asked, name) for name in ("time", "seed", "jobs", "noise")}
+    settings |= {"machine": machine()}
     rows: list[dict[str, Any]] = []
     if asked.out is not None and asked.out.exists():
         told = json.loads(asked.out.read_text())
@@ -187,7 +197,7 @@ def main() -> None:
     for number, problem in enumerate(PROBLEMS[: asked.problems]):
         if problem.name in {row["problem"] for row in rows}:
             continue
-        rows.append(measured(problem, number, asked.seed, asked.time, asked.jobs))
+        rows.append(measured(problem, number, asked.seed, asked.time, asked.jobs, asked.noise))
         print(*(f"{k}={v:.4g}" if isinstance(v, float) else v for k, v in rows[-1].items()))
         sys.stdout.flush()
         if asked.out is not None:
@@ -203,8 +213,12 @@ def summary(rows: list[dict[str, Any]], settings: dict[str, Any]) -> None:
     print(f"by single fits, mean share of devices: {single:.1f} of {len(rows)}")
     for start in ("from_one", "from_fleet"):
         for other in ("scratch", "refitted"):
-            ratio = np.median([row[start] / row[other] for row in rows])
-            print(f"{NEW_ROWS} rows, error of recalibration {start} over {other}: {ratio:.3f}")
+            own, others = (np.array([row[name] for row in rows]) for name in (start, other))
+            mean, median = own.mean() / others.mean(), np.median(own / others)
+            print(
+                f"{NEW_ROWS} rows, error of recalibration {start} over {other}: "
+                f"mean {mean:.3f}, median {median:.3f}"
+            )
     print(", ".join(f"{name} {value}" for name, value in settings.items()))
 
 

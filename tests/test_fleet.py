@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import fitted
 from ieql import IeqlError, IEQLRegressor
 from ieql.cli import app
 from ieql.errors import OutsideDomainWarning
@@ -29,6 +30,8 @@ def measured(seed=0, n=14, gains=GAINS):
 
 TABLE = measured()
 X, Y, PUMP = TABLE[["flow"]], TABLE["head"], TABLE["pump"]
+FEW = measured(n=7)  # too few rows to be searched by themselves, which is quicker
+FEW_X, FEW_Y, FEW_PUMP = FEW[["flow"]], FEW["head"], FEW["pump"]
 
 
 def regressor(**options):
@@ -125,34 +128,34 @@ def test_text_and_report_show_the_constants_of_each_group(model):
 
 
 def test_the_user_may_say_that_all_constants_are_shared_or_own():
-    shared = regressor(group_constants="shared").fit(X, Y, groups=PUMP)
+    shared = regressor(group_constants="shared").fit(FEW_X, FEW_Y, groups=FEW_PUMP)
     assert shared.group_constants_["shared"].all()
     with pytest.raises(IeqlError, match="group_constants is 'some'"):
         regressor(group_constants="some").fit(X, Y, groups=PUMP)
 
 
 def test_whole_numbers_name_groups_too():
-    numbers = PUMP.str.split().str[1].astype(int)
-    found = regressor().fit(X, Y, groups=numbers.to_numpy())
+    numbers = FEW_PUMP.str.split().str[1].astype(int)
+    found = regressor().fit(FEW_X, FEW_Y, groups=numbers.to_numpy())
     assert found.groups_ == ["1", "2", "3", "10"]
-    assert np.isfinite(found.predict(X, groups=numbers)).all()
+    assert np.isfinite(found.predict(FEW_X, groups=numbers)).all()
 
 
 def test_several_outputs_each_have_constants_of_their_own():
-    both = pd.DataFrame({"head": Y, "twice": 2 * X["flow"] + 1})
-    found = regressor().fit(X, both, groups=PUMP)
-    assert found.predict(X, groups=PUMP).shape == (len(X), 2)
+    both = pd.DataFrame({"head": FEW_Y, "twice": 2 * FEW_X["flow"] + 1})
+    found = regressor().fit(FEW_X, both, groups=FEW_PUMP)
+    assert found.predict(FEW_X, groups=FEW_PUMP).shape == (len(FEW), 2)
     assert set(found.group_constants_["output"]) == {"head", "twice"}
 
 
 def test_weights_say_which_rows_count():
-    spoilt = Y.copy()
-    spoilt[::5] += 100.0
-    weight = np.ones(len(Y))
-    weight[::5] = 0.0
-    found = regressor().fit(X, spoilt, groups=PUMP, sample_weight=weight)
+    spoilt = FEW_Y.copy()
+    spoilt[::6] += 100.0
+    weight = np.ones(len(FEW))
+    weight[::6] = 0.0
+    found = regressor().fit(FEW_X, spoilt, groups=FEW_PUMP, sample_weight=weight)
     good = weight > 0
-    assert np.sqrt(np.mean((found.predict(X, groups=PUMP) - Y)[good] ** 2)) < 0.1
+    assert np.sqrt(np.mean((found.predict(FEW_X, groups=FEW_PUMP) - FEW_Y)[good] ** 2)) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -170,9 +173,9 @@ def test_groups_that_are_wrong_get_a_sentence(groups, message):
 
 
 def test_a_model_without_groups_takes_none():
-    plain = regressor().fit(X, 3 * X["flow"] + 1)
+    plain = fitted.model(names=("flow", "load"))
     with pytest.raises(IeqlError, match="fitted without groups"):
-        plain.predict(X, groups=PUMP)
+        plain.predict(np.ones((2, 2)), groups=["a", "b"])
 
 
 # --- the command line ----------------------------------------------------------------------------

@@ -49,7 +49,7 @@ __all__ = ["learn_fleet"]
 
 Array = NDArray[np.float64]
 Devices = NDArray[np.str_]
-TOGETHER, SINGLE = 0.25, 0.45
+TOGETHER, SINGLE = 0.2, 0.45
 """Parts of the time for the search in all rows, and for those in single devices together."""
 FITTING, ENDING = 0.6, 0.9
 """Parts of the time after that for fitting structures, and until which they are made readable."""
@@ -57,8 +57,8 @@ SEARCHED = 6
 """Devices that are searched by themselves, those with the most rows."""
 LEAST_SEARCHED = 8
 """Rows that such a device must have."""
-LEAST_SECONDS = 1.0
-"""Shorter searches find nothing; then fewer devices are searched."""
+LEAST_SECONDS = 1.5
+"""Shorter searches find little; then fewer devices are searched."""
 MOST_NUMBERS = 20
 """A structure with more numbers is not fitted to devices of a few rows each."""
 PROMISING = 12
@@ -182,6 +182,8 @@ def _searches(
             # What a search did not need is for those after it.
             left = (TOGETHER + SINGLE) * limit - (time.monotonic() - start)
             seconds = max(left / (len(chosen_ones) - k), 0.5 * LEAST_SECONDS)
+            if k > 0 and left < 0.5 * LEAST_SECONDS:
+                return
         yield (
             Measurements(data, measured.X[rows], measured.y[rows], None, measured.is_named),
             seconds,

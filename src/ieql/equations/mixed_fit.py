@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
-from ieql.equations.recalibrate import LEAST_NOISE, SPREADS, ConstantSearch, Movable
+from ieql.equations.recalibrate import LEAST_NOISE, ConstantSearch, Movable
 
 __all__ = ["MixedFit", "mixed_fit"]
 
 Array = NDArray[np.float64]
+SPREADS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""Parts of its own size by which a number may differ from device to device."""
 ROUNDS = 6
 """Times that the spreads, the means and the numbers of each device are found in turn."""
 SWEEPS = 3
@@ -158,52 +160,48 @@ class _Mix:
         unit = np.maximum(unit, 1e-3 * self.whole.units(mean))
         free = np.diag(unit**2)
         steps = STEPS if rounds > 1 else FEW_STEPS
-        own = np.array([s.fitted(mean, mean, free, sigma, steps) for s in self.searches])
-        sigma = self._noise(own, min(p * n_devices, 0.5 * self.n))
-        own = np.array(
-            [s.fitted(v, mean, free, sigma, steps) for s, v in zip(self.searches, own, strict=True)]
-        )
-        sigma = self._noise(own, min(p * n_devices, 0.5 * self.n))
+        own = np.tile(mean, (n_devices, 1))
+        for _ in range(2):
+            own = self._fitted(own, mean, free, sigma, steps)
+            sigma = self._noise(own, min(p * n_devices, 0.5 * self.n))
         spreads = np.ones(p)
         best: MixedFit | None = None
         for _ in range(rounds):
-            parts = self._parts(own, sigma)
+            parts = self._parts(own, sigma, unit)
             if parts is None:
                 return best
-            spreads = self._chosen(parts, unit, spreads)
-            variance = (spreads * unit) ** 2
-            length, mean, covariance, determined = _told(parts, variance)
-            sigma = self._noise(self._posterior(parts, mean, variance, own), determined)
-            moved = [
-                s.fitted(v, mean, np.diag(variance), sigma, steps)
-                for s, v in zip(
-                    self.searches, self._posterior(parts, mean, variance, own), strict=True
-                )
-            ]
-            own = np.array(moved)
-            own[:, variance == 0.0] = mean[variance == 0.0]
-            parts = self._parts(own, sigma)
+            spreads = self._chosen(parts, spreads)
+            _, mean, _, determined = _told(parts, spreads**2)
+            own = self._posterior(parts, mean, spreads**2, unit, own)
+            sigma = self._noise(own, determined)
+            own = self._fitted(own, mean * unit, np.diag((spreads * unit) ** 2), sigma, steps)
+            parts = self._parts(own, sigma, unit)
             if parts is None:
                 return best
-            length, mean, covariance, determined = _told(parts, variance)
-            length += self.n * math.log(sigma**2) + self._price(spreads)
+            length, mean, covariance, determined = _told(parts, spreads**2)
+            own[:, spreads == 0.0] = (mean * unit)[spreads == 0.0]
             found = MixedFit(
                 self.movable,
-                mean,
-                own,
+                mean * unit,
+                own.copy(),
                 spreads * unit,
                 sigma,
-                length,
+                length + self.n * math.log(sigma**2) + self._price(spreads),
                 determined,
-                covariance,
-                tuple(parts[0]),
+                covariance * np.outer(unit, unit),
+                tuple(parts[0] / np.outer(unit, unit)),
             )
-            own = own + 0.0
-            own[:, variance == 0.0] = mean[variance == 0.0]
             if best is not None and found.length > best.length - CONVERGED:
                 return min(found, best, key=lambda f: f.length)
             best = found
         return best
+
+    def _fitted(
+        self, own: Array, mean: Array, covariance: Array, sigma: float, steps: int
+    ) -> Array:
+        """The most probable numbers of each device."""
+        pairs = zip(self.searches, own, strict=True)
+        return np.array([s.fitted(v, mean, covariance, sigma, steps) for s, v in pairs])
 
     def _price(self, spreads: Array) -> float:
         """Twice the nats of the means, and of saying which numbers differ and by how much."""
@@ -220,13 +218,13 @@ class _Mix:
             return math.inf
         return max(math.sqrt(squares / max(self.n - determined, 0.2 * self.n)), self.floor)
 
-    def _parts(self, own: Array, sigma: float) -> _Parts | None:
-        """Per device the normal equations of its numbers, to first order."""
+    def _parts(self, own: Array, sigma: float, unit: Array) -> _Parts | None:
+        """Per device the normal equations of its numbers, in units of `unit`, to first order."""
         A, b, c = [], [], []
         for s, values in zip(self.searches, own, strict=True):
             value, J = self.movable.run(self.program, s.rows.XT, values)
-            told = (J * s.root).T / sigma
-            left = (s.rows.y - value) * s.root / sigma + told @ values
+            told = (J * s.root).T * unit / sigma
+            left = (s.rows.y - value) * s.root / sigma + told @ (values / unit)
             if not (np.all(np.isfinite(told)) and np.all(np.isfinite(left))):
                 return None
             A.append(told.T @ told)
@@ -234,21 +232,21 @@ class _Mix:
             c.append(left @ left)
         return np.array(A), np.array(b), np.array(c)
 
-    def _posterior(self, parts: _Parts, mean: Array, variance: Array, own: Array) -> Array:
+    def _posterior(
+        self, parts: _Parts, mean: Array, variance: Array, unit: Array, own: Array
+    ) -> Array:
         """The numbers of each device to first order; as they were where a value is not finite."""
         found = []
         for A, b, before, s in zip(*parts[:2], own, self.searches, strict=True):
-            step = np.linalg.solve(
-                np.eye(len(mean)) + variance[:, None] * A, variance * (b - A @ mean)
-            )
-            values = mean + step
+            weighed = np.eye(len(mean)) + variance[:, None] * A
+            values = (mean + np.linalg.solve(weighed, variance * (b - A @ mean))) * unit
             value, _ = self.movable.run(self.program, s.rows.XT, values)
             found.append(values if np.all(np.isfinite(value)) else before)
         return np.array(found)
 
-    def _chosen(self, parts: _Parts, unit: Array, start: Array) -> Array:
+    def _chosen(self, parts: _Parts, start: Array) -> Array:
         """The spreads with the shortest description of all rows."""
-        p = len(unit)
+        p = len(start)
         grid: tuple[float, ...] = SPREADS
         if self.may_differ is False:
             return np.zeros(p)
@@ -256,7 +254,7 @@ class _Mix:
             grid = SPREADS[1:]
 
         def length(spreads: Array) -> float:
-            return _told(parts, (spreads * unit) ** 2)[0] + self._price(spreads)
+            return _told(parts, spreads**2)[0] + self._price(spreads)
 
         trials = [np.full(p, s) for s in grid]
         if self.may_differ is None or np.all(start > 0.0):

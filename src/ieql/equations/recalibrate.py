@@ -3,8 +3,8 @@
 The old constants are the mean of a prior, and its covariance is what was not known of them plus
 what may differ from device to device: Σ + diag((s u)²), u being the size that a constant may
 sensibly change by and s, one number per constant, what the new rows say by their evidence
-(empirical Bayes; MacKay, 1992). Where a few rows tell nothing s is zero and the constant stays
-where it was; many rows outweigh any prior, and the fit is theirs alone.
+(empirical Bayes; MacKay, 1992). Where a few rows fit the old constants, s is small and these stay
+where they were; many rows outweigh any prior, and the fit is theirs alone.
 
 Exponents that are simple numbers, and phases that are parts of a turn, are structure: they stay.
 Constants that are one number, as in a·(1 - exp(-k t)), stay one.
@@ -13,9 +13,8 @@ Constants that are one number, as in a·(1 - exp(-k t)), stay one.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,6 @@ from ieql.equations.simple_constants import fixed_places, set_places
 __all__ = [
     "LEAST_NOISE",
     "OLD_SAY",
-    "SPREADS",
     "ConstantSearch",
     "Movable",
     "Recalibrated",
@@ -43,19 +41,25 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-SPREADS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+SPREADS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Parts of its own size by which a constant may differ from device to device."""
-DIFFERENT = 1.0
-"""Nats that it costs to say that one constant varies more, or less, than the others do."""
+SWEEPS = 2
+"""Times that the spread of each constant is looked at beside those of the others."""
+ALIKE = 2.0
+"""How far the spread of a constant may be from that of all, as a logarithm."""
 ROUNDS = 8
 """Times that the spreads and the constants are found in turn."""
 STEPS = 40
 """Steps of a fit, and of the damping in each."""
 CONVERGED = 1e-9
+INSISTED = 10.0
+"""Twice the nats by which rows must prefer that a factor of exactly 1 is another number."""
 OLD_SAY = 4.0
 """Rows that the noise of the old rows counts for when the new noise is judged."""
 LEAST_NOISE = 1e-9
 """Part of the target's size below which what is left is rounding."""
+TINY = 1e-14
+"""Added to variances in units of one, so that none is below zero by rounding."""
 HELD = 1e-6
 """Part of its size by which a constant that is held may be uncertain."""
 CHECKED = 1_000
@@ -86,11 +90,11 @@ class Movable:
     sign: Array
 
     @classmethod
-    def of(cls, expression: Expression) -> Movable:
-        """Find them: free ones, and factors of exactly 1 inside units that are not homogeneous."""
+    def of(cls, expression: Expression, rates: bool = True) -> Movable:
+        """Find them: free ones and, with `rates`, factors of exactly 1 that might be others."""
         theta = expression.constants()
         fixed = fixed_places(expression)
-        inside = [t for t in _unit_factors(expression) if t not in fixed]
+        inside = [t for t in _unit_factors(expression) if rates and t not in fixed]
         free = [t for t in free_constants(expression).tolist() if t not in fixed]
         places = np.array(sorted({*free, *inside}), dtype=np.int64)
         label = {int(t): k for k, t in enumerate(places)}
@@ -261,7 +265,6 @@ def recalibrate(
     rows: Sample,
     domain: Array,
     bounds: tuple[float, float] | None = None,
-    spread: Array | None = None,
 ) -> Recalibrated | None:
     """Fit the constants of an equation to new rows, near the old ones; None if it has no value.
 
@@ -277,10 +280,7 @@ def recalibrate(
         Points at which the equation must stay safe.
     bounds : (low, high), optional
         What it must not leave there.
-    spread : array (p,), optional
-        By how much each number differs from device to device, if that is known.
     """
-    movable = Movable.of(expression)
     program = Program.of(expression)
     value = program.evaluate(rows.XT)
     if not np.all(np.isfinite(value)):
@@ -288,17 +288,28 @@ def recalibrate(
     known = band is not None and math.isfinite(band.noise.sigma)
     old = band.noise if band is not None and known else Noise(0.0)
     shape = old.shape(value, dict(zip(expression.names, rows.XT, strict=True)))
-    search = ConstantSearch(movable, program, rows, np.sqrt(rows.weight) / shape, domain, bounds)
-    found = search.run(movable.covariance(band), old.sigma if known else math.nan, spread)
-    values, sigma, determined, covariance, spreads = found
-    return Recalibrated(
-        expression.with_constants(movable.theta(values)),
-        replace(old, sigma=sigma),
-        determined,
-        movable.membership @ covariance @ movable.membership.T,
-        movable.places,
-        spreads,
-    )
+    root = np.sqrt(rows.weight) / shape
+    best: Recalibrated | None = None
+    # A factor of exactly 1 is hardly ever one by chance: the rows must insist on another one.
+    for rates in (False, True) if _unit_factors(expression) else (False,):
+        movable = Movable.of(expression, rates)
+        search = ConstantSearch(movable, program, rows, root, domain, bounds)
+        values, sigma, determined, covariance, spreads = search.run(
+            movable.covariance(band), old.sigma if known else math.nan
+        )
+        member = movable.membership
+        found = Recalibrated(
+            expression.with_constants(movable.theta(values)),
+            replace(old, sigma=sigma),
+            determined,
+            member @ covariance @ member.T,
+            movable.places,
+            spreads,
+        )
+        gained = math.inf if best is None else math.log(best.noise.sigma / sigma)
+        if 2.0 * rows.n_rows * gained > INSISTED:
+            best = found
+    return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,9 +323,7 @@ class ConstantSearch:
     domain: Array
     bounds: tuple[float, float] | None
 
-    def run(
-        self, known: Array, old_sigma: float, spread: Array | None
-    ) -> tuple[Array, float, float, Array, Array]:
+    def run(self, known: Array, old_sigma: float) -> tuple[Array, float, float, Array, Array]:
         """Numbers, noise, how many are determined, the prior's covariance, and the spreads."""
         old = self.movable.values
         floor = LEAST_NOISE * max(float(np.max(np.abs(self.rows.y))), 1e-290)
@@ -326,20 +335,17 @@ class ConstantSearch:
         sigma = sigma or 0.1 * self.scale(old)
         spreads = np.ones(len(old))  # everything may have moved, until the rows say otherwise
         values, determined = old, 0.0
-        covariance = _prior(known, spreads, unit, spread)
+        known = _clipped(known, unit)
+        covariance = known + np.diag((spreads * unit) ** 2)
         for k in range(ROUNDS):
             before = values
             values = self.fitted(values, old, covariance, sigma)
             value, J = self.movable.run(self.program, self.rows.XT, values)
             told = (J * self.root).T
             left = (self.rows.y - value) * self.root + told @ (values - old)
-            if spread is None:
-                spreads = _chosen(told, left, known, unit, sigma, spreads)
-                covariance = _prior(known, spreads, unit, None)
-            A = told.T @ told / sigma**2
-            determined = float(
-                np.trace(np.linalg.solve(np.eye(len(A)) + covariance @ A, covariance @ A))
-            )
+            spreads = _chosen(told, left, known, unit, sigma)
+            covariance = known + np.diag((spreads * unit) ** 2)
+            determined = _determined(told / sigma, covariance)
             new = max(self._noise(value, old_sigma, determined), floor)
             settled = abs(math.log(new / sigma)) < 0.01 and np.allclose(values, before, rtol=1e-6)
             sigma = new
@@ -438,50 +444,68 @@ class ConstantSearch:
         return is_safe(e, self.domain[:, :CHECKED], bounds=self.bounds, margins=False)
 
 
-def _prior(known: Array, spreads: Array, unit: Array, given: Array | None) -> Array:
-    own = spreads * unit if given is None else given
-    return np.asarray(known + np.diag(own**2))
+def _determined(told: Array, covariance: Array) -> float:
+    """How many numbers the rows determine, beside what is known of them."""
+    size = np.sqrt(np.where(covariance.diagonal() > 0.0, covariance.diagonal(), 1.0))
+    scaled = covariance / np.outer(size, size)
+    moved = told * size
+    values, vectors = np.linalg.eigh(scaled)
+    moved = moved @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    told_of = np.linalg.svd(moved, compute_uv=False) ** 2
+    return float(np.sum(told_of / (1.0 + told_of)))
 
 
-def _chosen(
-    told: Array, left: Array, known: Array, unit: Array, sigma: float, start: Array
-) -> Array:
-    """The spreads of which the rows give the most evidence, to first order in the numbers.
+def _clipped(known: Array, unit: Array) -> Array:
+    """What is known of the numbers, none of which can differ by more than its size."""
+    values, vectors = np.linalg.eigh(known / np.outer(unit, unit))
+    values = np.clip(values, 0.0, 1.0)
+    return np.asarray((vectors * values) @ vectors.T * np.outer(unit, unit))
 
-    First one for all; then each by itself, where that is worth saying.
+
+def _chosen(told: Array, left: Array, known: Array, unit: Array, sigma: float) -> Array:
+    """The spreads that the rows give evidence for, to first order in the numbers.
+
+    First one for all; then that of each number by itself, not too far from it. All that are
+    possible count, by their evidence: a few rows do not single one out, and to take the best would
+    now and then hold a number that has moved.
     """
+    # In units of their sizes, so that large and small numbers stand side by side.
+    told, known = told * unit, known / np.outer(unit, unit)
 
     def evidence(spreads: Array) -> float:
-        return _evidence(told, left, _prior(known, spreads, unit, None), sigma)
+        return _evidence(told, left, known + np.diag(spreads**2), sigma)
 
     p = len(unit)
-    common = max(SPREADS, key=lambda s: evidence(np.full(p, s)))
+    common = _weighed([evidence(np.full(p, s)) for s in SPREADS])
+    found = np.full(p, common)
     if p == 1 or p > MOST_SINGLE:
-        return np.full(p, common)
-    best = np.full(p, common)
-    most = evidence(best)
-    # The spreads of the round before may be the better beginning.
-    before = evidence(start) - DIFFERENT * np.sum(start != common)
-    if before > most:
-        best, most = start.copy(), before
-    for _ in range(3):
-        found = most
-        for k, s in product(range(p), SPREADS):
-            trial = best.copy()
-            trial[k] = s
-            value = evidence(trial) - DIFFERENT * np.sum(trial != common)
-            if value > most + 1e-9:
-                best, most = trial, value
-        if most <= found:
-            break
-    return best
+        return found
+    for _ in range(SWEEPS):
+        for k in range(p):
+            told_of = []
+            for s in SPREADS:
+                found[k] = s
+                away = math.log(s / common)
+                told_of.append(evidence(found) - 0.5 * (away / ALIKE) ** 2)
+            found[k] = _weighed(told_of)
+    return found
+
+
+def _weighed(evidence: Sequence[float]) -> float:
+    """The mean of the spreads, as a logarithm, that are tried, by their evidence."""
+    told = np.array(evidence)
+    weight = np.exp(told - told.max())
+    return math.exp(float(np.average(np.log(SPREADS), weights=weight)))
 
 
 def _evidence(told: Array, left: Array, covariance: Array, sigma: float) -> float:
     """Logarithm of the probability of the rows, up to a constant."""
-    A = told.T @ told / sigma**2
-    b = told.T @ left / sigma**2
-    weighed = np.eye(len(A)) + covariance @ A
-    _, determinant = np.linalg.slogdet(weighed)
-    explained = float(b @ np.linalg.solve(weighed, covariance @ b))
-    return 0.5 * (explained - float(determinant))
+    p = len(covariance)
+    try:
+        L = np.linalg.cholesky(covariance + TINY * (1.0 + np.trace(covariance)) * np.eye(p))
+        moved = told @ L / sigma
+        R = np.linalg.cholesky(np.eye(p) + moved.T @ moved)
+        explained = np.linalg.solve(R, moved.T @ (left / sigma))
+    except np.linalg.LinAlgError:  # rounding has the last word
+        return -math.inf
+    return 0.5 * float(explained @ explained) - float(np.sum(np.log(R.diagonal())))
