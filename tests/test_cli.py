@@ -132,6 +132,7 @@ class StandIn:
     stop_reason_ = "what is left looks like noise"
     validation_ = "held-out rows"
     doubts: tuple[str, ...] = ()
+    groups_: tuple[str, ...] = ()
     _not_stored = None
     _seconds = 12.3
     asked: dict[str, object]
@@ -149,6 +150,7 @@ class StandIn:
         y_extrapolation=None,
         source=None,
         overwrite=False,
+        groups=None,
     ):
         type(self).source = source
         type(self).asked |= {"X": X, "y": y, "X_held_out": X_extrapolation}
@@ -170,8 +172,12 @@ class StandIn:
         return types.SimpleNamespace(
             cautions=lambda: unproved,
             limits_sentence=lambda: None,
+            where=lambda k: [],
             doubts=lambda: doubts,
             why=lambda k: f"Row {k} is best.",
+            recalibrated=None,
+            groups=(),
+            group_column=None,
         )
 
     def _know(self, features, targets):
@@ -189,14 +195,14 @@ class StandIn:
         exact = [Exact(text, self.feature_names_) for text in equations]
         return [exact[at : at + n] for at in range(0, len(exact), n)]
 
-    def predict(self, X, index=None, *, precise=False):
+    def predict(self, X, index=None, *, precise=False, groups=None):
         if (X.iloc[:, 0] > 10).any():
             warnings.warn("2 rows lie outside the domain.", UserWarning, stacklevel=2)
         found = np.full(len(X), 4.25) if index == 0 else 2.0 * X.iloc[:, 0].to_numpy()
         found = found + 0.0625 * precise
         return found if len(self.target_names_) == 1 else np.stack([found, found], axis=1)
 
-    def predict_interval(self, X, level=0.9, index=None, *, precise=False):
+    def predict_interval(self, X, level=0.9, index=None, *, precise=False, groups=None):
         from ieql.equations.prediction_band import checked_level
 
         found, half = self.predict(X, index, precise=precise), checked_level(level)
@@ -338,6 +344,8 @@ def test_fit_passes_its_options_on(stand_in):
         "output_bound": 80.0,
         "max_complexity": 12.0,
         "guesses": ["a*load", "b*speed"],
+        "form": None,
+        "group_constants": "auto",
         "validation_fraction": 0.2,
         "selection": "V_int",
         "loss": "squared",

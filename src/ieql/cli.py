@@ -25,6 +25,8 @@ from ieql.console import (
     alternatives_table,
     constants_table,
     front_table,
+    groups_table,
+    moved_table,
     suggestions_table,
     visible,
 )
@@ -184,6 +186,14 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column that names the device, or other group, of each row: one structure is "
+            "learned for all, with constants that are shared or each one's own.",
+        ),
+    ] = None,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
@@ -192,6 +202,11 @@ def fit(
     frame = read_csv(data)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
+    labels = (
+        None if groups is None else group_labels(data, frame, groups, (*targets, *(wanted or ())))
+    )
+    if labels is not None and wanted is None:
+        frame = frame.drop(columns=[groups])
     X, y = split_file(data, frame, targets, wanted)
     names = [str(name) for name in X.columns]
     X_held_out, y_held_out = None, None
@@ -218,8 +233,9 @@ def fit(
         "targets": targets,
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
+        "groups": groups,
     }
-    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
+    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite, labels)
     _conclude(model, folder, "fit")
 
 
@@ -228,8 +244,10 @@ def fit(
 @fit_options(resuming=True)
 def resume(run: RunArgument, **chosen: Any) -> None:
     """Continue a run that ended, was stopped or was killed; nothing found is lost."""
+    from ieql.run.recalibrated import refuse_to_search
     from ieql.run.resume import data_files
 
+    refuse_to_search(run)
     for file in data_files(run):
         typer.echo(visible(f"Reading {str(file)!r}, as the run says."), err=True)
     from ieql.regressor import resume_run
@@ -258,7 +276,9 @@ def show(
     from ieql.doubts import ending
 
     reason, covered = ending(model.stop_reason_)
-    if reason:
+    if model.fitted_.recalibrated is not None:
+        _print_moved(model)
+    elif reason:
         typer.echo(visible(f"The search ended because {reason}."))
     if covered:
         typer.echo(visible(covered))
@@ -329,12 +349,17 @@ def predict(
             )
     X = frame[list(model.feature_names_)]
     check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
-    predictions = model.predict(X, index=index, precise=precise)
+    column = model.fitted_.group_column
+    groups = frame[column] if model.groups_ and column in frame.columns else None
+    if model.groups_ and groups is None:
+        text = f"The file has no column {column!r}: the constants of the whole fleet are used."
+        typer.echo(f"Warning: {visible(text)}", err=True)
+    predictions = model.predict(X, index=index, precise=precise, groups=groups)
     table = pd.DataFrame(predictions, columns=model.target_names_)
     if interval is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they have just been said
-            ends = model.predict_interval(X, interval, index, precise=precise)
+            ends = model.predict_interval(X, interval, index, precise=precise, groups=groups)
         table = _with_interval(table, ends)
     # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
     table = without_formulas(table)
@@ -384,6 +409,13 @@ def export(
     list_formats: Annotated[
         bool, typer.Option("--list", help="List the formats and exit.")
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="With the constants of this group, for a fit with --groups.  [default: the fleet]",
+        ),
+    ] = None,
 ) -> None:
     """Print the selected equation, or another one on the front, in another notation.
 
@@ -403,7 +435,10 @@ def export(
     given = {"real": real, "digits": digits}
     options = {option: value for option, value in given.items() if value is not None}
     find_format(format).check(options)  # before the model is loaded, which takes a second
-    content = _load(run).export(format, index, out, precise=precise, **options)
+    model = _load(run)
+    if group is not None:
+        model = model.group(group)
+    content = model.export(format, index, out, precise=precise, **options)
     if out is not None:
         return
     if isinstance(content, bytes) and sys.stdout.isatty():
@@ -541,6 +576,70 @@ def prove(
             typer.echo(visible(f"Certificate: {out}; check it with: python {checker} {out}"))
 
 
+@app.command(
+    epilog=_examples(
+        "ieql recalibrate runs/torque new.csv --out runs/new",
+        "ieql recalibrate runs/torque new.csv --index 3",
+    )
+)
+@_plain_speech()
+def recalibrate(
+    run: RunArgument,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="CSV file with the inputs and targets of the run; other columns are ignored.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder.  [default: runs/<file>-<target>]"),
+    ] = None,
+    index: Index = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run in the run folder.")
+    ] = False,
+) -> None:
+    """Fit the constants of a run's equation to new rows, near the old ones; the structure stays.
+
+    A handful of rows will do. The new run folder holds what a fit leaves there, so that show,
+    predict, export and report work on it.
+    """
+    from ieql.data.table import read_csv, split_file
+
+    model = _load(run)
+    names, targets = model.feature_names_, model.target_names_
+    frame = read_csv(data)
+    for name in (*names, *targets):
+        if name not in frame.columns:
+            raise IeqlError(
+                f"{str(data)!r} lacks the column {name!r} of the run {str(run)!r}."
+                f"{nearest(name, frame.columns)}"
+            )
+    X, y = split_file(data, frame, targets, names, min_rows=1)
+    new = model.recalibrate(X, y, index)
+    from ieql.run.recalibrated import store
+
+    folder = out or default_folder(data, targets)
+    source = {
+        "data": str(data.resolve()),
+        "targets": targets,
+        "inputs": names,
+        "extrapolation": None,
+    }
+    origin = str(run.resolve())
+    fault = store(folder, new.fitted_, new.evidence_, source, origin, overwrite)
+    for k, name in enumerate(targets):
+        typer.echo(visible(f"{name} = {new.fitted_.candidate(output=k).expression.text()}"))
+    _print_moved(new)
+    for sentence in new.fitted_.cautions():
+        typer.echo(visible(sentence))
+    if fault is not None:
+        raise IeqlError(f"{fault} What is printed above is not stored.")
+    typer.echo(f"Results are in {visible(str(folder))}.")
+
+
 @app.command(epilog=_examples("ieql report runs/torque"))
 @_plain_speech()
 def report(run: RunArgument) -> None:
@@ -604,6 +703,20 @@ def column_names(given: Sequence[str], frame: pd.DataFrame, option: str) -> list
     if not names:
         raise IeqlError(f"{option} names no column; write {option} a,b with names from the header.")
     return names
+
+
+def group_labels(path: Path, frame: pd.DataFrame, name: str, others: Sequence[str]) -> Any:
+    """Return the group of each row, from the column that an option names."""
+    if name not in frame.columns:
+        raise IeqlError(
+            f"{str(path)!r} has no column {name!r}, which --groups names."
+            f"{nearest(name, frame.columns)}"
+        )
+    if name in others:
+        raise IeqlError(
+            f"The column {name!r} is both a group and an input or target; choose one role."
+        )
+    return frame[name]
 
 
 def default_folder(data: Path, targets: Sequence[str]) -> Path:
@@ -746,8 +859,21 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))
+    if model.fitted_.groups:
+        typer.echo()
+        for line in groups_table(model.group_constants_, _width()):
+            typer.echo(line)
     limits = model.fitted_.limits_sentence()
     for sentence in (*([] if limits is None else [limits]), *model.fitted_.cautions()):
+        typer.echo(visible(sentence))
+
+
+def _print_moved(model: IEQLRegressor) -> None:
+    """Print what a recalibration moved, and what that means."""
+    moved = model.recalibrated_
+    for line in moved_table(moved, _width()) if len(moved) else ():
+        typer.echo(line)
+    for sentence in moved.attrs["sentences"]:
         typer.echo(visible(sentence))
 
 

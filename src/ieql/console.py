@@ -17,6 +17,8 @@ __all__ = [
     "alternatives_table",
     "constants_table",
     "front_table",
+    "groups_table",
+    "moved_table",
     "suggestions_table",
     "unfinished_text",
     "visible",
@@ -121,6 +123,47 @@ def constants_table(constants: pd.DataFrame, width: int | None) -> list[str]:
     if "output" in constants:
         columns = {"output": [str(name) for name in constants["output"]], **columns}
     return _cut(_lines(columns, ["what it is", *constants["of"]]), width)
+
+
+def groups_table(constants: pd.DataFrame, width: int | None) -> list[str]:
+    """Return the constants of each group, as `IEQLRegressor.group_constants_`, as lines of a table.
+
+    There is a column for each constant that differs between groups; what is shared is said below.
+    """
+    lines: list[str] = []
+    outputs = constants["output"].unique().tolist() if "output" in constants else [None]
+    for output in outputs:
+        part = constants if output is None else constants[constants["output"] == output]
+        own = part[~part["shared"]]
+        n_shared = part[part["shared"]]["of"].nunique()
+        about = "" if output is None else f" of {output}"
+        if len(own):
+            labels = own["group"].unique().tolist()
+            columns = {
+                str(of): [f"{value:.6g}" for value in own[own["of"] == of]["value"]]
+                for of in own["of"].unique().tolist()
+            }
+            lines += _cut(_lines(columns, ["group", *labels]), width)
+        shared = f"{n_shared} constant{'s' * (n_shared != 1)}{about}"
+        if n_shared:
+            verb = "is" if n_shared == 1 else "are"
+            lines.append(visible(f"{shared} {verb} shared by all groups."))
+        elif len(own):
+            lines.append(visible(f"No constant{about} is shared by all groups."))
+    return lines
+
+
+def moved_table(moved: pd.DataFrame, width: int | None) -> list[str]:
+    """Return what a recalibration moved, as `IEQLRegressor.recalibrated_`, as lines of a table."""
+    columns = {
+        "old": [f"{value:.6g}" for value in moved["old"]],
+        "new": [f"{value:.6g}" for value in moved["new"]],
+        "standard error": ["" if e != e else f"{e:.2g}" for e in moved["standard_error"]],
+        "moved": ["" if m != m else f"{m:+.1f}" if m else "0" for m in moved["moved"]],
+    }
+    if "output" in moved:
+        columns = {"output": [str(name) for name in moved["output"]], **columns}
+    return _cut(_lines(columns, ["what it is", *moved["of"]]), width)
 
 
 def suggestions_table(found: Suggestions, width: int | None) -> list[str]:

@@ -10,6 +10,7 @@ from ieql.selection import TOO_FAR, Candidate
 __all__ = [
     "CROSS_FITTING",
     "HELD_OUT",
+    "IN_TURN",
     "LEFT_OUT",
     "VALIDATIONS",
     "caution",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 HELD_OUT, CROSS_FITTING, LEFT_OUT = "held-out rows", "cross-fitting", "rows left out"
+IN_TURN = "rows in turn"
 VALIDATIONS = {
     HELD_OUT: "Validation error: on held-out rows that were not used to fit the constants; they "
     "take part in choosing the equation.",
@@ -32,6 +34,8 @@ VALIDATIONS = {
     LEFT_OUT: "Validation error: of rows that are left out of the fit, or of a smooth surface "
     "through the rows, in turn; the larger one counts. As the least of many errors selects the "
     "equation, it is still a little too small.",
+    IN_TURN: "Validation error: each new row is predicted with constants that the others, and the "
+    "earlier ones, give.",
 }
 """Where the validation error of a fit comes from, and what that means."""
 AND_COVERED = "; "

@@ -34,8 +34,16 @@ from ieql.doubts import (
 from ieql.equations.expression import Expression
 from ieql.equations.prediction_band import checked_level
 from ieql.equations.shown_constants import places_in_words, shown_constants
-from ieql.errors import DisagreementWarning, FewRowsWarning, IeqlError, OutlierWarning
+from ieql.errors import (
+    DisagreementWarning,
+    FewRowsWarning,
+    IeqlError,
+    OutlierWarning,
+    nearest,
+    shown,
+)
 from ieql.files import MAX_NAME, read_json
+from ieql.moved_constants import MovedConstants, constants_by_place, key_of
 from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
@@ -47,7 +55,7 @@ if TYPE_CHECKING:
 
     from ieql.units import Unit
 
-__all__ = ["FittedModel", "read_model", "table_row", "versions"]
+__all__ = ["RECALIBRATED", "FittedModel", "read_model", "table_row", "versions"]
 
 Array = NDArray[np.float64]
 FORMAT = 1
@@ -63,6 +71,10 @@ OVER_THE_RANGE = 0.5
 """The same where nothing was declared: new rows of the same kind pass the range of few old ones."""
 BY_HAND = "hand"
 """What selected an equation that the user chose."""
+RECALIBRATED = "recalibration"
+"""And what did where an equation of an earlier model has new constants."""
+LISTED = 12
+"""Groups that a message names, at most."""
 MANY_NATS = 1e4
 """More is not worth a number."""
 VERSIONED = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "pandas", "sympy", "joblib")
@@ -120,6 +132,12 @@ class FittedModel:
         Whether the targets were one column, and predictions are one.
     versions : mapping
         Of Python and the packages that can change a result.
+    recalibrated : MovedConstants or None
+        What moved, if the equations are those of an earlier model with new constants.
+    groups : tuple of str
+        The devices that have constants of their own; empty if there are none.
+    group_column : str or None
+        The column of the user's file that names them.
     """
 
     options: FitOptions
@@ -146,6 +164,9 @@ class FittedModel:
     is_named: bool = False
     one_output: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
+    recalibrated: MovedConstants | None = None
+    groups: tuple[str, ...] = ()
+    group_column: str | None = None
 
     @property
     def prior(self) -> Prior:
@@ -204,6 +225,8 @@ class FittedModel:
         """
         first = sum(map(len, self.fronts[:output])) if first is None else first
         front, place = self.fronts[output], self.selected[output]
+        if self.criterion == RECALIBRATED:
+            return f"Row {first + place} is an equation of an earlier model with new constants."
         if self.criterion == BY_HAND:
             own, *_ = chosen(
                 [front],
@@ -354,6 +377,64 @@ class FittedModel:
         columns = [e.evaluate(table)[:, 0] for e in self.expressions(index, precise)]
         return columns[0] if self.one_output else np.column_stack(columns)
 
+    def for_group(self, label: str) -> FittedModel:
+        """The model of one device: the same structures with its constants."""
+        if label not in self.groups:
+            known = ", ".join(map(repr, self.groups[:LISTED])) or "none"
+            more = " ..." if len(self.groups) > LISTED else ""
+            raise IeqlError(
+                f"There is no group {shown(label)}; the groups are {known}{more}."
+                f"{nearest(str(label), self.groups)}"
+            )
+        fronts = tuple(
+            tuple(replace(dict(c.members)[label], saved=c.saved) for c in front)
+            for front in self.fronts
+        )
+        return replace(self, fronts=fronts, groups=(), group_column=None)
+
+    def by_device(self, labels: Sequence[str]) -> list[tuple[FittedModel, NDArray[np.bool_]]]:
+        """The models of the devices that rows belong to, and which rows; the fleet's for others."""
+        names = np.array(labels, dtype=str)
+        found = [
+            (self.for_group(label), names == label)
+            for label in dict.fromkeys(names.tolist())
+            if label in self.groups
+        ]
+        others = ~np.isin(names, list(self.groups))
+        return [*found, (self, others)] if others.any() else found
+
+    def group_constants(self, index: int | None = None) -> pd.DataFrame:
+        """The constants of each device, one row per device and constant that is written."""
+        import pandas as pd
+
+        rows = []
+        for k, place in enumerate(self.rows_of(index)):
+            if index is not None and place is None:
+                continue
+            candidate = self.candidate(place, k)
+            words = [row["of"] for row in self._constants(candidate, k, precise=False)]
+            keys = [key_of(c) for c in shown_constants(candidate.expression)]
+            values = {
+                label: constants_by_place(c.expression, c.standard_errors, keys)
+                for label, c in candidate.members
+            }
+            for j, of in enumerate(words):
+                shared = len({pair[j][0] for pair in values.values()}) == 1
+                rows += [
+                    {
+                        "output": self.targets[k],
+                        "group": label,
+                        "of": of,
+                        "value": pair[j][0],
+                        "standard_error": pair[j][1],
+                        "shared": shared,
+                    }
+                    for label, pair in values.items()
+                ]
+        output = () if len(self.fronts) == 1 else ("output",)
+        names = [*output, "group", "of", "value", "standard_error", "shared"]
+        return pd.DataFrame(rows, columns=names)
+
     def predict_interval(
         self,
         table: Array,
@@ -413,7 +494,9 @@ class FittedModel:
     def doubts(self) -> list[tuple[type[Warning], str]]:
         """What is to be said of each output before it is trusted, one sentence each."""
         found: list[tuple[type[Warning], str]] = []
-        few = few_rows_sentence(self.n_data_rows)
+        if self.recalibrated is not None:
+            return found  # it says itself what is to be said
+        few = None if self.groups else few_rows_sentence(self.n_data_rows)
         if few is not None:
             found.append((FewRowsWarning, few))
         for k, rows in enumerate(self.outliers):
@@ -499,6 +582,9 @@ class FittedModel:
                 [[d if math.isfinite(d) else None for d in row] for row in rows]
                 for rows in self.differences
             ],
+            "recalibrated": None if self.recalibrated is None else self.recalibrated.to_form(),
+            "groups": list(self.groups),
+            "group_column": self.group_column,
         }
 
     def to_json(self) -> str:
@@ -659,6 +745,11 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
         is_named=bool(form["named"]),
         one_output=bool(form["one_output"]),
         versions={str(k): str(v) for k, v in form.get("versions", {}).items()},
+        recalibrated=None
+        if form.get("recalibrated") is None
+        else MovedConstants.from_form(form["recalibrated"], len(targets)),
+        groups=tuple(str(name) for name in form.get("groups", ())),
+        group_column=None if form.get("group_column") is None else str(form["group_column"]),
     )
 
 
@@ -706,7 +797,7 @@ def _check(model: FittedModel) -> None:
     _check_differences(model)
     if tuple(model.domain) != model.names:
         raise IeqlError("its domain does not fit the inputs.")
-    if model.criterion != BY_HAND:
+    if model.criterion not in (BY_HAND, RECALIBRATED):
         find_criterion(model.criterion)  # if need be from a plugin
     if any("validation" not in e for e in model.mean_errors):
         raise IeqlError("it has no validation error of the mean.")
@@ -717,6 +808,9 @@ def _check(model: FittedModel) -> None:
     if any(HALVES.search(name) for name in (*model.names, *model.targets)):
         raise IeqlError("a name holds half a character (a lone surrogate).")
     candidates = [c for listed in (*model.fronts, *model.rivals) for c in listed]
+    if any([n for n, _ in c.members] != list(model.groups) for f in model.fronts for c in f):
+        raise IeqlError("an equation does not fit its groups.")
+    candidates += [member for c in candidates for _, member in c.members]
     numbers = [*model.largest_complexities, *(c.complexity for c in candidates)]
     numbers += [bound for pair in model.domain.values() for bound in pair]
     if not all(map(math.isfinite, numbers)) or min(model.n_rows) < 0 or model.n_trainings < 0:

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 LOSSES = ("auto", "squared")
+GROUP_CONSTANTS = ("auto", "shared", "own")
 MOST_GUESSES = 100
 
 
@@ -222,6 +223,15 @@ def _loss(name: str, value: Any) -> str:
     return value
 
 
+def _group_constants(name: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in GROUP_CONSTANTS:
+        raise IeqlError(
+            f"{name} is {shown(value)}; the choices are {', '.join(GROUP_CONSTANTS)}."
+            f"{nearest(str(value), GROUP_CONSTANTS)}"
+        )
+    return value
+
+
 def _as_it_is(name: str, value: Any) -> Any:
     return value
 
@@ -389,6 +399,21 @@ class FitOptions:
                 "NAME",
             ),
             before="squared",
+        ),
+    )
+    group_constants: str = field(
+        default="auto",
+        metadata=_option(
+            '{"auto", "shared", "own"}, default "auto"',
+            'Which constants differ between groups, if `fit` is given any: ``"auto"`` leaves it to '
+            'the evidence of the rows, for each constant; ``"shared"`` says none, ``"own"`` all.',
+            _group_constants,
+            flag=Flag(
+                "--group-constants",
+                "With --groups, which constants differ between groups: auto, shared or own.",
+                str,
+                "NAME",
+            ),
         ),
     )
     guesses: Sequence[str] = field(

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ieql.data.dataset import Dataset
 from ieql.data.intake import (
     MAX_INPUTS,
     Measurements,
+    checked_groups,
     refuse_extremes,
     refuse_prior_without_inputs,
     rows_in_time,
@@ -35,8 +36,8 @@ from ieql.model import FittedModel, read_model, table_row, versions
 from ieql.options import FitOptions, checked, documentation, parameters, seed_number, seed_of
 from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
-from ieql.run.folder import sha256_of
-from ieql.run.settings import run_settings
+from ieql.run.folder import sha256_of, sha256_of_texts
+from ieql.run.settings import GROUPS, run_settings
 from ieql.selection import CRITERIA, EXTRAPOLATION, Candidate
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         sample_weight: ArrayLike | None = None,
         X_extrapolation: ArrayLike | pd.DataFrame | None = None,
         y_extrapolation: ArrayLike | None = None,
+        groups: ArrayLike | pd.Series[Any] | None = None,
     ) -> IEQLRegressor:
         """Learn the front of equations and select one.
 
@@ -129,13 +131,17 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             is (1/σ², in any unit: only their ratios matter).
         X_extrapolation, y_extrapolation : optional
             Labelled points outside the data, for the criterion V_int&ex.
+        groups : array (rows,), optional
+            To which device, or other group, each row belongs: texts or whole numbers. One structure
+            is learned for all of them; constants are shared, or each group has its own near those
+            of the others, as the rows say (see ``group_constants``).
 
         Returns
         -------
         IEQLRegressor
             Itself. Ctrl-C ends the search early and keeps what was found.
         """
-        return self._fit(X, y, sample_weight, X_extrapolation, y_extrapolation)
+        return self._fit(X, y, sample_weight, X_extrapolation, y_extrapolation, groups=groups)
 
     def _fit(
         self,
@@ -146,6 +152,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         y_extrapolation: Any = None,
         source: Mapping[str, Any] | None = None,
         overwrite: bool = False,
+        groups: Any = None,
     ) -> IEQLRegressor:
         """`fit`, which also notes the files that the data came from, so that a run can go on.
 
@@ -154,6 +161,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         start = time.monotonic()
         asked = self._checked_options(X_extrapolation, y_extrapolation)
         measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
+        devices = None if groups is None else checked_groups(groups, len(measured.X))
+        if devices is not None and X_extrapolation is not None:
+            raise IeqlError("A fit with groups takes no points outside the data; leave them out.")
+        if devices is not None and asked.form is not None:
+            raise IeqlError("A fit with groups takes no form; leave one of the two out.")
 
         from ieql.form_learning import KnownForm, learn_form
         from ieql.guesses import with_guesses
@@ -180,6 +192,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 settings = run_settings(
                     asked, data, None if outside is None else sha256_of(*outside)
                 )
+                if devices is not None:
+                    settings[GROUPS] = sha256_of_texts(devices)
                 recorder = stack.enter_context(
                     Recorder(
                         asked.run_dir, settings, evidence.sha256, asked.prior, source, overwrite
@@ -199,21 +213,38 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 from ieql.progress import LiveDisplay
 
                 observers.append(stack.enter_context(LiveDisplay(start, asked.max_time)))
-            run = learn if known is None else partial(learn_form, known)
-            last = run(
-                asked,
-                measured,
-                targets,
-                trainer,
-                evidence,
-                seed=seed,
-                start=start,
-                earlier=earlier,
-                observers=observers,
-            )
+            if devices is None:
+                run = learn if known is None else partial(learn_form, known)
+                last = run(
+                    asked,
+                    measured,
+                    targets,
+                    trainer,
+                    evidence,
+                    seed=seed,
+                    start=start,
+                    earlier=earlier,
+                    observers=observers,
+                )
+            else:
+                from ieql.fleet import learn_fleet
+
+                weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+                last = learn_fleet(
+                    asked,
+                    measured,
+                    weight,
+                    devices,
+                    trainer,
+                    evidence,
+                    seed=seed,
+                    start=start,
+                    observers=observers,
+                    column=None if source is None else source.get("groups"),
+                )
             self._not_stored = None if recorder is None else recorder.fault
         self._take(last)
-        self._learned_from = measured, seed
+        self._learned_from = (measured, seed) if devices is None else None
         self._seconds = time.monotonic() - start
         for doubt, sentence in self.fitted_.doubts():
             warnings.warn(sentence, doubt, stacklevel=3)
@@ -341,7 +372,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """The front, the selected equations and why they are; before a fit, the parameters."""
         if not hasattr(self, "fitted_"):
             return repr(self)
-        from ieql.console import front_table, visible
+        from ieql.console import front_table, groups_table, visible
 
         model = self.fitted_
         equations = [c.expression for front in model.fronts for c in front]
@@ -350,6 +381,10 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             lines += [visible(f"{name} = {model.candidate(output=k).expression.text()}")]
             lines += [visible(f"  where {line}") for line in model.where(k)]
             lines += [model.why(k)]
+        if model.groups:
+            lines += ["", *groups_table(self.group_constants_, None)]
+        if model.recalibrated is not None:
+            lines += ["", *(visible(s) for of in model.recalibrated.sentences for s in of)]
         if len(model.targets) > 1:
             lines += ["", visible(model.whole().sentence())]
         return "\n".join(lines)
@@ -764,6 +799,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """What the model has learned from, and the seed: as it was at the fit, or given again."""
         if X is None:
             known: tuple[Measurements, int] | None = getattr(self, "_learned_from", None)
+            if self._fitted().groups:
+                raise IeqlError(
+                    "The rows belong to several groups; try the equation in one of them: "
+                    "model.group(name).try_equation(text, X=X, y=y) with the rows of that group."
+                )
             if known is None:
                 raise IeqlError(
                     "The rows of the fit are not saved with a model; give them again as X and y."
@@ -772,6 +812,93 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         model, table = self._fitted(), self._rows_to_predict(X)
         if y is None:
             raise IeqlError("Give X and y together, or neither.")
+        targets = self._checked_targets(y, table)
+        data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
+        return Measurements(data, table, targets), seed_of(seed_number(model.options))
+
+    def recalibrate(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike | pd.DataFrame | pd.Series[Any],
+        index: int | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> IEQLRegressor:
+        """Another model for new rows: the same structure, new constants.
+
+        For another device of the same kind, or the same one after a year. The constants stay near
+        the old ones: how far each may move is what the new rows give evidence for. So a handful of
+        rows will do, also fewer than there are constants; with many the old constants have no say.
+        Exponents that are simple numbers stay. The new equation is proved safe in the domain, which
+        for inputs without a declared one is widened to the new rows.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            The new rows, of any number.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        sample_weight : array (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        IEQLRegressor
+            A model of its own with one equation per output; this one stays as it is. Its
+            `recalibrated_` says what moved, and whether the structure still holds.
+
+        Examples
+        --------
+        >>> model.recalibrate(X_new, y_new).recalibrated_  # doctest: +SKIP
+        """
+        from ieql.recalibration import recalibrated_model
+
+        start = time.monotonic()
+        model = self._fitted()
+        check_table(self._without_others(X), "X", min_rows=1)
+        # Where nothing was declared, the domain is widened to hold them.
+        table = self._rows_to_predict(X, warns=bool(model.declared))
+        targets = self._checked_targets(y, table)
+        new = IEQLRegressor._of(recalibrated_model(model, table, targets, sample_weight, index))
+        new.evidence_ = Evidence.of(
+            table,
+            targets,
+            model.names,
+            model.targets,
+            sha256=sha256_of(table, targets, sample_weight),
+            seconds=time.monotonic() - start,
+            seed=None,
+            versions=versions(),
+            unit_counts=[{} for _ in model.targets],
+        )
+        return new
+
+    @property
+    def recalibrated_(self) -> pd.DataFrame:
+        """What `recalibrate` moved: a frame of the constants before and after.
+
+        Its columns are ``of`` (where the constant stands), ``old``, ``new``, ``standard_error`` of
+        the new one, and ``moved``, the difference in its standard errors; with several outputs
+        ``output`` comes first. ``attrs["sentences"]`` say in words what moved, and whether the
+        structure still holds.
+        """
+        moved = self._fitted().recalibrated
+        if moved is None:
+            raise AttributeError("recalibrated_: the model does not come from recalibrate().")
+        return moved.frame(self.target_names_)
+
+    def _checked_targets(self, y: Any, table: Array) -> Array:
+        """Targets for rows of a table as an array (rows, outputs), checked."""
+        model = self._fitted()
+        if hasattr(y, "columns"):
+            for name in model.targets if model.is_named and len(model.targets) > 1 else ():
+                if name not in y.columns:
+                    raise IeqlError(
+                        f"y lacks the column {name!r}, which is an output of the fit."
+                        f"{nearest(name, y.columns)}"
+                    )
+            if model.is_named and len(model.targets) > 1:
+                y = y[list(model.targets)]
         check_table(y, "y", min_rows=1)
         targets = np.asarray(y, dtype=np.float64)
         if targets.shape[:1] != (len(table),):
@@ -782,23 +909,51 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 f"y has {targets.shape[1]} column(s), but the fit has {len(model.targets)} "
                 "output(s)."
             )
-        data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
-        return Measurements(data, table, targets), seed_of(seed_number(model.options))
+        return targets
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the rows of the fit stay behind, as they do in a saved model."""
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_learned_from"}
 
+    @property
+    def groups_(self) -> list[str]:
+        """The groups that `fit` was given; empty if it was given none."""
+        return list(self._fitted().groups)
+
+    @property
+    def group_constants_(self) -> pd.DataFrame:
+        """The constants of the selected equation in each group.
+
+        One row per group and constant: ``group``, ``of`` (where it stands), ``value``,
+        ``standard_error``, and ``shared``, whether all groups have the same; with several outputs
+        ``output`` comes first.
+        """
+        return self._fitted().group_constants()
+
+    def group(self, name: Any) -> IEQLRegressor:
+        """The model of one group: the same front with the constants of this group.
+
+        It is a model like any other: it predicts, exports, reports and is saved by itself.
+        """
+        return IEQLRegressor._of(self._fitted().for_group(str(name)))
+
     def predict(
-        self, X: ArrayLike | pd.DataFrame, index: int | None = None, *, precise: bool = False
+        self,
+        X: ArrayLike | pd.DataFrame,
+        index: int | None = None,
+        *,
+        precise: bool = False,
+        groups: ArrayLike | pd.Series[Any] | None = None,
     ) -> Array:
         """Values of the selected equation, or of row `index` of `equations_`.
 
         NaN where the equation is undefined. With several outputs `index` chooses the equation of
         the output it belongs to; the others keep their selected one. With `precise` the constants
         have all digits that were fitted, not only those that are shown. Columns of a frame that are
-        not inputs are ignored.
+        not inputs are ignored. `groups` are those of the rows, for a model that was fitted with
+        groups; a group that the fit did not have gets the constants of the whole fleet, as all do
+        without `groups`, and a warning says so.
 
         Warns
         -----
@@ -809,15 +964,19 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             of a cross-validation, often lie outside of it by less).
         """
         check_is_fitted(self, "fitted_")
-        return self.fitted_.predict(self._rows_to_predict(X), index, precise)
+        table = self._rows_to_predict(X)
+        parts = self._parts(groups, len(table))
+        values = [model.predict(table[rows], index, precise) for model, rows in parts]
+        return _put_together(values, parts, len(table))
 
-    def _rows_to_predict(self, X: Any) -> Array:
+    def _rows_to_predict(self, X: Any, warns: bool = True) -> Array:
         """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
         X = self._without_others(X)
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        self._warn_of_rows_outside(table)
+        if warns:
+            self._warn_of_rows_outside(table)
         return table
 
     def predict_interval(
@@ -827,6 +986,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         index: int | None = None,
         *,
         precise: bool = False,
+        groups: ArrayLike | pd.Series[Any] | None = None,
     ) -> Array:
         """Between which values new measurements lie, of which a share `level` does.
 
@@ -846,6 +1006,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             Another equation: a row of `equations_`, as in `predict`.
         precise : bool, default False
             Use the constants with all their fitted digits.
+        groups : array (rows,), optional
+            As in `predict`. The interval of a group that the fit did not have is wide enough for
+            constants that differ from the fleet's as those of the others do.
 
         Returns
         -------
@@ -854,7 +1017,29 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             more rows than constants.
         """
         check_is_fitted(self, "fitted_")
-        return self.fitted_.predict_interval(self._rows_to_predict(X), level, index, precise)
+        table = self._rows_to_predict(X)
+        parts = self._parts(groups, len(table))
+        ends = [model.predict_interval(table[rows], level, index, precise) for model, rows in parts]
+        return _put_together(ends, parts, len(table))
+
+    def _parts(self, groups: Any, n: int) -> list[tuple[FittedModel, NDArray[np.bool_]]]:
+        """Which model predicts which rows: that of each group, or the one there is."""
+        model = self.fitted_
+        if groups is None:
+            return [(model, np.ones(n, dtype=bool))]
+        if not model.groups:
+            raise IeqlError("The model was fitted without groups; leave them out.")
+        labels = checked_groups(groups, n, least=1)
+        unknown = [name for name in dict.fromkeys(labels.tolist()) if name not in model.groups]
+        if unknown:
+            named = _in_words([repr(name) for name in unknown], what="groups")
+            warnings.warn(
+                f"The fit had no group {named}; the constants of the whole fleet are used there: "
+                "recalibrate the model with a few rows of such a group.",
+                OutsideDomainWarning,
+                stacklevel=4,
+            )
+        return model.by_device(labels.tolist())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R² of `predict`, with its warnings.
@@ -1081,10 +1266,20 @@ def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:
     )
 
 
-def _in_words(items: list[str], limit: int = 5) -> str:
+def _put_together(
+    values: Sequence[Array], parts: Sequence[tuple[Any, NDArray[np.bool_]]], n: int
+) -> Array:
+    """What was computed for parts of the rows, in the order of the rows."""
+    whole = np.full((n, *values[0].shape[1:]), np.nan)
+    for own, (_, rows) in zip(values, parts, strict=True):
+        whole[rows] = own
+    return whole
+
+
+def _in_words(items: list[str], limit: int = 5, what: str = "inputs") -> str:
     """``a``, ``a and b``, ``a, b and c``; of many the first, and how many more there are."""
     if len(items) > limit:
-        items = [*items[:limit], f"{len(items) - limit} more inputs"]
+        items = [*items[:limit], f"{len(items) - limit} more {what}"]
     return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))
 
 

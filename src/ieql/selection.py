@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from ieql.units import Unit
 
 __all__ = [
+    "CONNECTION",
     "CRITERIA",
     "DEFAULT",
     "EXTRAPOLATION",
+    "LAW",
     "TOO_FAR",
     "Candidate",
     "Context",
@@ -112,7 +114,8 @@ class Candidate:
         rows cannot tell apart (`ieql.ambiguity`).
     saved : float
         Twice the nats that it saves to share units with the equations of other outputs, its part of
-        them: what is shared is described once (`ieql.shared_fronts`).
+        them: what is shared is described once (`ieql.shared_fronts`). For an equation of many
+        devices, less what constants of their own cost (`ieql.fleet`).
     is_taught : bool
         Whether a smooth surface through the rows taught its constants, not the rows themselves.
     lines : tuple of int
@@ -120,6 +123,8 @@ class Candidate:
         for what other trainings found, several for a mean of equations.
     parts : tuple of (str, Expression)
         What was learned of a known form (`ieql.equations.form`): its parts, with their inputs.
+    members : tuple of (str, Candidate)
+        The same structure with the constants of each device, by its name; empty if there is one.
     """
 
     expression: Expression
@@ -143,6 +148,7 @@ class Candidate:
     is_taught: bool = False
     lines: tuple[int, ...] = ()
     parts: tuple[tuple[str, Expression], ...] = ()
+    members: tuple[tuple[str, Candidate], ...] = ()
 
     @property
     def rmse_rows(self) -> float:
@@ -196,6 +202,7 @@ class Candidate:
             "is_taught": self.is_taught,
             "lines": list(self.lines),
             "parts": [[label, e.to_dict()] for label, e in self.parts],
+            **({"members": [[n, c.to_form()] for n, c in self.members]} if self.members else {}),
         }
 
     @classmethod
@@ -238,6 +245,7 @@ class Candidate:
             parts=tuple(
                 (str(label), Expression.from_dict(e, custom)) for label, e in form.get("parts", ())
             ),
+            members=tuple((str(n), cls.from_form(c, custom)) for n, c in form.get("members", ())),
             **errors,
         )
 

@@ -34,6 +34,7 @@ __all__ = [
     "DomainSpec",
     "Scaling",
     "check_table",
+    "checked_weight",
     "constant_columns",
     "declared_inputs",
     "positions",
@@ -325,7 +326,7 @@ class Dataset:
             raise IeqlError(f"X has {len(inputs)} rows but y has {len(outputs)}.")
         features = _names(feature_names, "x", inputs.shape[1], always_numbered=True)
         targets = _names(target_names, "y", outputs.shape[1], always_numbered=False)
-        weight = _checked_weight(sample_weight, len(inputs))
+        weight = checked_weight(sample_weight, len(inputs))
         if weight.min() == 0:
             kept = weight > 0
             inputs, outputs, weight = inputs[kept], outputs[kept], weight[kept]
@@ -420,7 +421,8 @@ def _names(
     return tuple(names)
 
 
-def _checked_weight(sample_weight: ArrayLike | None, n: int) -> Floats:
+def checked_weight(sample_weight: ArrayLike | None, n: int) -> Floats:
+    """The weights of n rows as an array; ones where none are given, a sentence if they are bad."""
     if sample_weight is None:
         return np.ones(n)
     try:

@@ -18,6 +18,7 @@ from ieql.prior import Prior
 __all__ = [
     "MAX_INPUTS",
     "Measurements",
+    "checked_groups",
     "refuse_extremes",
     "refuse_prior_without_inputs",
     "rows_in_time",
@@ -35,6 +36,8 @@ LARGE_COUNT = 100.0
 """Rows that a row stands for on average, above which a warning says so."""
 SMALLEST = 1e-100
 """Numbers between this and its reciprocal can be squared without a thought."""
+MOST_GROUPS = 200
+"""Groups that are fitted together: each has constants of its own to be found and proved."""
 MAX_INPUTS = 2_000
 """Beyond, a first training takes longer than anybody waits, and the domain gigabytes."""
 
@@ -60,6 +63,44 @@ class Measurements:
     y: Array
     outside: tuple[Array, Array] | None = None
     is_named: bool = False
+
+
+def checked_groups(groups: Any, n: int, least: int = 2) -> NDArray[np.str_]:
+    """One name of a group for each of n rows, as texts; a sentence if they are bad.
+
+    Parameters
+    ----------
+    groups : array-like
+        Texts or whole numbers.
+    n : int
+        Number of rows.
+    least : int
+        How many groups there must be.
+    """
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise IeqlError(
+            f"groups must name one group for each of the {n} rows, but its shape is {values.shape}."
+        )
+    if values.dtype.kind == "f" and np.all(values == np.round(values)):
+        values = values.astype(np.int64)  # a column of numbers with gaps is read as 1.0, 2.0
+    if values.dtype.kind == "f":
+        raise IeqlError("groups must be texts or whole numbers, but it holds fractions or gaps.")
+    for row, value in enumerate(values.tolist()):
+        if value is None or value != value or (isinstance(value, str) and not value.strip()):
+            raise IeqlError(f"groups names no group in data row {row + 1}; name one, or drop it.")
+    names = np.array([str(value) for value in values.tolist()], dtype=str)
+    found = len(set(names.tolist()))
+    if found < least:
+        raise IeqlError(
+            "groups has the same name in every row; leave it out, or name two at least."
+        )
+    if least > 1 and found > MOST_GROUPS:
+        raise IeqlError(
+            f"groups names {found:,} groups, but at most {MOST_GROUPS} can be fitted together; is "
+            "it the column that was meant?"
+        )
+    return names
 
 
 def rows_in_time(X: Array, seconds: float | None) -> NDArray[np.intp] | slice:

@@ -53,7 +53,7 @@ from ieql.equations.standard_form import standard_form
 from ieql.equations.wave_cost import wave_cost
 from ieql.prior import Prior
 
-__all__ = ["TRIM_ROWS", "FinishedEquation", "finish", "presented"]
+__all__ = ["TRIM_ROWS", "FinishedEquation", "finish", "presented", "sound"]
 
 Array = NDArray[np.float64]
 TRIM_ROWS = 50_000
@@ -189,11 +189,11 @@ def presented(
     # Should rounding make it unsafe, it gets more digits, but never all of them.
     short = shortened(start, known | common.keys())
     for e in (short,) if many else (readable(start, part, domain, known | common.keys()), short):
-        proof = _sound(e, domain, prior, bounds, is_late)
+        proof = sound(e, domain, prior, bounds, is_late)
         if proof is None:
             continue
         # Who asks for all digits is to be as safe as who does not.
-        same = e == precise or _sound(precise, domain, prior, bounds, is_late, False)
+        same = e == precise or sound(precise, domain, prior, bounds, is_late, False)
         far = excess(proof.low, proof.high, train.y)
         errors, mse = standard_errors(e, part, simple_exponents(e))
         waves = wave_cost(e, part.head(PROBED).XT.T, prior)
@@ -302,12 +302,12 @@ def _settled(expression: Expression, sample: Sample, domain: Array) -> Expressio
     return expression
 
 
-def _sound(
+def sound(
     e: Expression,
     domain: Array,
     prior: Prior,
     bounds: tuple[float, float] | None,
-    is_late: Callable[[], bool],
+    is_late: Callable[[], bool] = lambda: False,
     extremes: bool = True,
 ) -> Verdict | None:
     """What is known of an equation's safety in the domain; None if it is not safe or permitted.

@@ -188,6 +188,7 @@ def readable(
     sample: Sample,
     points: Array | None = None,
     known: Collection[int] = (),
+    information: Information | None = None,
 ) -> Expression:
     """Round the constants to two digits of their standard errors, one after the other.
 
@@ -197,11 +198,13 @@ def readable(
     input far from zero do, the first is short and the last makes up for it. All get more digits
     where together they would move a prediction, on the rows or at the given points
     (inputs × points), by more than a tenth of *its* standard error. Constants at the places `known`
-    stay as they are.
+    stay as they are. `information` is what is known of the constants, if that is more than what
+    the rows tell.
     """
     few = len(free_constants(expression)) <= MOST_ROUNDED
-    information = Information.of(expression, sample, known) if few else None
-    if information is None:
+    if information is None and few:
+        information = Information.of(expression, sample, known)
+    if information is None or not few:
         return shortened(expression, known)
     if len(information.free) == 0:
         return expression

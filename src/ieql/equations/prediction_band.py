@@ -116,7 +116,7 @@ class PredictionBand:
         for start in range(0, len(X), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             XT = np.ascontiguousarray(X[rows].T, dtype=np.float64)
-            result[rows] = _errors(self._matrix, _derivatives(expression, XT))
+            result[rows] = _errors(self.matrix, _derivatives(expression, XT))
         return result
 
     def quantile(self, level: float) -> float:
@@ -146,7 +146,7 @@ class PredictionBand:
         )
 
     @cached_property
-    def _matrix(self) -> Array:
+    def matrix(self) -> Array:
         """F as a matrix."""
         p = self.n_constants
         return _upper(self.factor, p) if _is_whole(p) else np.diag(self.factor)
@@ -183,7 +183,7 @@ class PredictionBand:
             raise IeqlError("the scores of an equation's band are not in order.")
         p = band.n_constants
         fits = p == len(free_constants(expression)) and len(band.factor) == _length(p)
-        if not fits or not np.all(band._matrix.diagonal() != 0.0):
+        if not fits or not np.all(band.matrix.diagonal() != 0.0):
             raise IeqlError("the band of an equation does not fit its constants.")
         return band
 
@@ -271,6 +271,50 @@ class PredictionBand:
             derivatives = _derivatives(expression, points[:, :PROBED], compiled=True)
             probe = np.hstack([probe, derivatives])
         return cls(noise, _short(F, probe), len(J), degrees, n, _table(scores, count))
+
+    @classmethod
+    def of_known(
+        cls,
+        expression: Expression,
+        rows: Sample,
+        noise: Noise,
+        F: Array,
+        degrees: float,
+        left: Array | None = None,
+    ) -> PredictionBand:
+        """The band of an equation of whose constants more is known than what some rows tell.
+
+        Parameters
+        ----------
+        expression : Expression
+            With all digits of its constants.
+        rows : Sample
+            The rows, which score the noise.
+        noise : Noise
+            Their noise.
+        F : array (p, p)
+            With Σ⁻¹ = Fᵀ F, Σ being the covariance of the free constants.
+        degrees : float
+            Number of rows that the noise was judged by.
+        left : array (rows,), optional
+            Residuals, if they are not those of this equation: each device may have its own.
+        """
+        part = rows.head(ROWS)
+        value = expression.evaluate(part.XT.T)[:, 0]
+        residual = part.y - value if left is None else left[: len(part)]
+        J = _derivatives(expression, part.XT, compiled=True)
+        count, single = _measurements(part.weight)
+        inputs = dict(zip(expression.names, part.XT, strict=True))
+        size = noise.size(value, inputs) / np.sqrt(single)
+        leverage = np.minimum((_errors(F, J) / size) ** 2, LARGEST_LEVERAGE)
+        if left is not None:
+            leverage = np.zeros(len(part))
+        scores = np.abs(residual) / (size * np.sqrt(1.0 - leverage))
+        # What they would be if a row had no say in the noise either.
+        rest = np.maximum(degrees - scores**2, 0.05 * degrees) / max(degrees - 1.0, 0.5)
+        scores = scores / np.sqrt(np.minimum(rest, 1.0))
+        n = float(count.sum())
+        return cls(noise, _short(F, J[:, :PROBED]), len(J), degrees, n, _table(scores, count))
 
     @classmethod
     def _unknown(cls, p: int, n: float) -> PredictionBand:

@@ -26,7 +26,7 @@ from ieql.equations.precision import Information
 from ieql.equations.program import Program, free_constants
 from ieql.units import COS, EXP, LOG, SIN
 
-__all__ = ["set_places", "simple_exponents", "with_simple_constants"]
+__all__ = ["fixed_places", "set_places", "simple_exponents", "with_simple_constants"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -81,6 +81,7 @@ DECIMALS = _grids(1.0, 5, 10, 20, 100)
 TURNS = _grids(math.pi, 1, 2, 4, 12)
 FREQUENCIES = (*_grids(1.0, 1, 2), *_grids(math.pi, 1, 2))
 EXPONENT = (NUMBERS, NO_EVIDENCE)
+PHASE = (TURNS, EVIDENCE)
 
 
 def set_places(expression: Expression) -> frozenset[int]:
@@ -96,6 +97,12 @@ def simple_exponents(expression: Expression) -> frozenset[int]:
     """
     roles = _roles(expression)
     return frozenset(t for t in set_places(expression) if roles.get(t) == EXPONENT)
+
+
+def fixed_places(expression: Expression) -> frozenset[int]:
+    """Places of the constants that are part of the structure: such exponents, and such phases."""
+    roles = _roles(expression)
+    return frozenset(t for t in set_places(expression) if roles.get(t) in (EXPONENT, PHASE))
 
 
 def _is_simple(value: float) -> bool:
@@ -167,7 +174,7 @@ def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]
             added = range(at, at + 1 + len(s.weights)) if len(s.weights) > 1 else (at,)
             roles |= dict.fromkeys(added, (NUMBERS, MORE_EVIDENCE))
             if node.unit in (COS, SIN):
-                roles[at] = (TURNS, EVIDENCE)
+                roles[at] = PHASE
                 for j in range(len(s.weights)):
                     roles[at + 1 + j] = (FREQUENCIES, MORE_EVIDENCE)
             if node.unit is EXP:

@@ -109,10 +109,48 @@ def _outputs(findings: Findings) -> list[dict[str, Any]]:
                 "doubts": doubts(findings, k),
                 "outliers": outlier_part(findings, k),
                 "alternatives": alternatives_part(findings, k),
+                "moved": _moved(findings, k),
+                "groups": _groups(findings, k),
                 "has_extrapolation": any(e["rmse_extrapolation"] is not None for e in equations),
             }
         )
     return outputs
+
+
+def _moved(findings: Findings, output: int) -> dict[str, Any] | None:
+    """What a recalibration moved; None for a model that was learned from its rows."""
+    moved = findings.model.recalibrated
+    if moved is None:
+        return None
+    rows = [
+        {
+            "of": c.of,
+            "old": number(c.old),
+            "new": number(c.new),
+            "standard_error": number(c.standard_error, 2),
+            "moved": number(c.moved, 2),
+        }
+        for c in moved.constants[output]
+    ]
+    return {"rows": rows, "sentences": moved.sentences[output]}
+
+
+def _groups(findings: Findings, output: int) -> dict[str, Any] | None:
+    """The constants of each group; None for a model without groups."""
+    model = findings.model
+    if not model.groups:
+        return None
+    constants = model.group_constants()
+    if "output" in constants:
+        constants = constants[constants["output"] == model.targets[output]]
+    own = constants[~constants["shared"]]
+    shared = constants[constants["shared"]]["of"].unique().tolist()
+    names = own["of"].unique().tolist()
+    rows = [
+        {"name": label, "values": [number(v, 6) for v in own[own["group"] == label]["value"]]}
+        for label in (model.groups if names else ())
+    ]
+    return {"names": names, "rows": rows, "shared": shared}
 
 
 def _joint(findings: Findings) -> Any:

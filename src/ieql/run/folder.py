@@ -33,11 +33,12 @@ from ieql.run.lock import not_through_links
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "RunFolder",
     "sha256_of",
+    "sha256_of_texts",
     "without_formulas",
 ]
 
@@ -359,6 +360,11 @@ def sha256_of(X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> st
         digest.update(f"{name}{array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def sha256_of_texts(texts: Sequence[str] | NDArray[np.str_]) -> str:
+    """Return the SHA-256 of texts in their order."""
+    return hashlib.sha256(json.dumps([str(t) for t in texts]).encode()).hexdigest()
 
 
 def _drop_unfinished_line(file: Any) -> None:
