@@ -400,6 +400,7 @@ class FitOptions:
                 str,
                 "NAME",
             ),
+            before="auto",
         ),
     )
     guesses: Sequence[str] = field(
