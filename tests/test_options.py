@@ -21,6 +21,7 @@ from ieql.options import (
     plain_settings,
     stored,
 )
+from ieql.run.settings import differences
 
 
 def test_the_estimator_has_these_parameters_and_no_others():
@@ -90,3 +91,8 @@ def test_what_is_stored_listed_or_fixes_a_run_is_part_of_the_list():
     assert settings["prior"] == Prior.of("motor").to_dict()
     assert settings["trainer"]["n_strengths"] == 12  # spelled out: a preset may change some day
     assert settings["random_state"] == 3
+
+
+def test_a_run_from_before_there_were_groups_goes_on():
+    now = plain_settings(FitOptions())
+    assert differences({k: v for k, v in now.items() if k != "group_constants"}, now) == []

@@ -414,6 +414,7 @@ class FitOptions:
                 str,
                 "NAME",
             ),
+            before="auto",
         ),
     )
     guesses: Sequence[str] = field(
