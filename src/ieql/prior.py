@@ -11,13 +11,14 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest, shown
+from ieql.quantities import FREE, PLAIN, checked_constants, checked_quantities, quantity
 from ieql.units import (
     COS,
     DIV,
@@ -43,6 +44,11 @@ PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 """PyYAML also reads 1_000, 010, 0x10 and 12:30, as 1000, 8, 16 and 750: no user means that."""
 PLAIN_FLOAT = re.compile(r"[^_:]*")
 KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
+KEYS += ("quantities", "constants")
+NOTHING: Mapping[str, Any] = {
+    "units": (), "prohibit": (), "inputs": {}, "costs": {}, "quantities": {}, "constants": FREE
+}  # fmt: skip
+"""What a key means that has nothing beside it."""
 RULES = ("not_in", "only_in")
 WAVES = (COS.name, SIN.name)
 """Units that differ by a phase: one is a notation of the other."""
@@ -90,6 +96,14 @@ class Prior:
         Number of hidden layers, and of copies of each unit per layer; None lets the search vary it.
     custom : sequence of Unit
         User-defined units, looked up before the table of units.
+    quantities : mapping of str to str
+        Physical units of columns, the target's included: ``{"speed": "1/min"}``. Other columns are
+        plain numbers.
+    constants : str or sequence of str
+        Which physical units the constants of an equation may carry: ``"free"`` (any, each takes the
+        one that is missing), ``"plain"`` (none), or a list of them.
+    target : str, optional
+        The column that an equation is about; a fit sets it, see `for_target`.
 
     Examples
     --------
@@ -108,8 +122,13 @@ class Prior:
     layers: int | None = None
     copies: int | None = None
     custom: tuple[Unit, ...] = ()
+    quantities: Mapping[str, str] = field(default_factory=dict)
+    constants: str | tuple[str, ...] = FREE
+    target: str | None = field(default=None, repr=False)
     _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
     _answers: dict[tuple[str, int, str], bool] = field(init=False, repr=False, compare=False)
+    _rules: dict[tuple[str, ...], Any] = field(init=False, repr=False, compare=False)
+    """What `ieql.equations.dimensions` has made of the quantities, by the names of the inputs."""
 
     def __post_init__(self) -> None:
         custom = _checked_custom(self.custom)
@@ -133,8 +152,11 @@ class Prior:
         assign("inputs", MappingProxyType(_checked_inputs(self.inputs, known)))
         assign("layers", _count(self.layers, "layers"))
         assign("copies", _count(self.copies, "copies"))
+        assign("quantities", checked_quantities(self.quantities))
+        assign("constants", checked_constants(self.constants))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
         assign("_answers", {})
+        assign("_rules", {})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prior):
@@ -150,7 +172,9 @@ class Prior:
         rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
         # Custom units compare by identity, which an unpickled one may have lost.
         custom = tuple(u.content for u in self.custom)
-        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom
+        quantities = frozenset(self.quantities.items())
+        physical = quantities, self.constants, self.target
+        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom, physical
 
     def __deepcopy__(self, memo: object) -> Prior:
         return self  # it never changes
@@ -158,8 +182,13 @@ class Prior:
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapping proxies do not pickle; the constructor makes them again.
         inputs = {column: dict(rule) for column, rule in self.inputs.items()}
-        arguments = (self.units, dict(self.costs), self.prohibit, inputs)
-        return type(self), (*arguments, self.layers, self.copies, self.custom)
+        arguments: tuple[Any, ...] = (self.units, dict(self.costs), self.prohibit, inputs)
+        arguments += (self.layers, self.copies, self.custom)
+        return type(self), (*arguments, dict(self.quantities), self.constants, self.target)
+
+    def for_target(self, name: str | None) -> Prior:
+        """The same about one column: only then can dimensions be judged; None takes that away."""
+        return self if name == self.target else replace(self, target=name)
 
     # What the rest of the package asks ------------------------------------------------------
 
@@ -251,6 +280,10 @@ class Prior:
             count = getattr(self, key)
             if count is not None:
                 lines.append(f"the number of {key} is {count}")
+        lines += [f"{column} is in {unit or '1'}" for column, unit in self.quantities.items()]
+        if self.quantities and self.constants != FREE:
+            listed = "" if self.constants == PLAIN else f" or are in {', '.join(self.constants)}"
+            lines.append(f"constants are plain numbers{listed}")
         return lines
 
     # Reading and writing --------------------------------------------------------------------
@@ -307,7 +340,7 @@ class Prior:
 
         The settings start from those of ``preset`` (default: plain). ``costs`` change single
         entries of the preset's table; each other key (``units``, ``prohibit``, ``inputs``,
-        ``layers``, ``copies``) replaces the preset's value.
+        ``layers``, ``copies``, ``quantities``, ``constants``) replaces the preset's value.
         """
         if not isinstance(mapping, Mapping):
             raise IeqlError(
@@ -327,7 +360,7 @@ class Prior:
         settings: dict[str, Any] = {
             key: mapping.get(key, getattr(start, key)) for key in KEYS if key != "preset"
         }
-        for key, nothing in (("units", ()), ("prohibit", ()), ("inputs", {}), ("costs", {})):
+        for key, nothing in NOTHING.items():
             if settings[key] is None:  # "prohibit:" with every line below commented out
                 settings[key] = nothing
         settings["costs"] = {**start.costs, **_mapping(settings["costs"], "costs")}
@@ -361,6 +394,11 @@ class Prior:
         for key in ("layers", "copies"):
             if getattr(self, key) is not None:
                 result[key] = getattr(self, key)
+        if self.quantities:
+            result["quantities"] = dict(self.quantities)
+        if self.constants != FREE:
+            is_word = isinstance(self.constants, str)
+            result["constants"] = self.constants if is_word else list(self.constants)
         return result
 
     def to_yaml(self) -> str:
@@ -371,7 +409,7 @@ class Prior:
         # Flow style None writes the innermost lists and mappings on one line each.
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
         # Some characters count as line breaks in YAML and are only safe when escaped.
-        plain = not any(c in name for name in self.inputs for c in "\x85\u2028\u2029")
+        plain = not any(c in name for name in (*self.inputs, *self.quantities) for c in "\x85\u2028\u2029")
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 
 

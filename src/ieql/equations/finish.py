@@ -19,6 +19,7 @@ from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
 from ieql.equations.common_offsets import with_common_offsets
 from ieql.equations.differences import cancelling_sums
+from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.precision import (
     Information,
@@ -305,7 +306,7 @@ def _sound(
 
     What is not proved must keep away from singularities at the points, also where one is closest.
     """
-    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=bounds, margins=False)):
+    if not (is_in_order(e, prior) and is_safe(e, domain, bounds=bounds, margins=False)):
         return None
     ends = domain.min(axis=1), domain.max(axis=1)
     late = is_late()

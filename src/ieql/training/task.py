@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import LOOSE, is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
@@ -183,7 +184,7 @@ class Task:
 
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
         """Measure an expression; None if it is forbidden, too large or not safe in the domain."""
-        if not expression.is_allowed(self.prior):
+        if not is_in_order(expression, self.prior, LOOSE):
             return None
         complexity = expression.complexity(self.prior)
         if complexity > self.max_complexity or not self._fits_network(expression):

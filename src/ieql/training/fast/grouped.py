@@ -192,7 +192,7 @@ class _View:
         box = Scaling.minmax(rows.XT.T)
         smaller = Task(
             names=tuple(f"group {i + 1}" for i in range(similarity.n_groups)),
-            prior=task.prior,
+            prior=task.prior.for_target(None),  # groups have dimensions of their own
             train=rows,
             validation=rows,
             centre=box.offset,
