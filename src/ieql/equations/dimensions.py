@@ -13,10 +13,13 @@ Inside, a dimension is a tuple of whole numbers: the exponents of the base quant
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice, product
 
 from ieql.equations.expression import Expression, Node, Sum
@@ -100,10 +103,38 @@ class DimensionRule:
         ]
         self.constants = tuple(dict.fromkeys([self.plain, *powers]))
         self._only_plain = frozenset([self.plain])
+        self._known_sums: dict[Possible, Possible] = {}
+        self._known_products: dict[tuple[tuple[float, ...], tuple[Possible, ...]], Possible] = {}
 
     def _dimension(self, q: Quantity) -> Dimension:
         exponents = dict(q.dimension)
         return tuple(int(PARTS * exponents.get(key, Fraction(0))) for key in self.base)
+
+    @cached_property
+    def relaxed(self) -> DimensionRule:
+        """A rule that is quicker to apply to many structures, and permits no less.
+
+        Dimensions count only as far as no product of the listed units makes up for them; so
+        everything has just one.
+        """
+        if len(self.constants) == 1:
+            return self
+        result = copy(self)
+        result.inputs = tuple(self._without_listed(d) for d in self.inputs)
+        result.target = self._without_listed(self.target)
+        result.constants = (self.plain,)
+        result._known_sums, result._known_products = {}, {}
+        return result
+
+    def _without_listed(self, dimension: Dimension) -> Dimension:
+        rows = _reduced([c for c in self.constants if any(c)])
+        rest = [Fraction(e) for e in dimension]
+        for row in rows:
+            place = next(k for k, e in enumerate(row) if e)
+            rest = [a - rest[place] * b for a, b in zip(rest, row, strict=True)]
+        # Whole numbers again: no two dimensions become one by it.
+        common = math.lcm(*(e.denominator for row in rows for e in row))
+        return tuple(int(e * common) for e in rest)
 
     # --- sums and units, whatever their constants ----------------------------------------------
 
@@ -130,7 +161,11 @@ class DimensionRule:
     def _weighted(self, possible: Possible) -> Possible:
         if len(self.constants) == 1:
             return possible
-        return frozenset(_plus(d, c) for d in possible for c in self.constants)
+        if possible not in self._known_sums:
+            self._known_sums[possible] = frozenset(
+                _plus(d, c) for d in possible for c in self.constants
+            )
+        return self._known_sums[possible]
 
     def unit(self, unit: Unit, arguments: Sequence[Possible]) -> Possible:
         """What a unit of some arguments may have; empty if they are not possible."""
@@ -147,10 +182,17 @@ class DimensionRule:
             return self._only_plain if is_possible else frozenset()
         if ANY in arguments:
             return ANY
+        key = unit.powers, tuple(arguments)
+        if key not in self._known_products:
+            self._known_products[key] = self._product(unit.powers, arguments)
+        return self._known_products[key]
+
+    def _product(self, powers: Sequence[float], arguments: Sequence[Possible]) -> Possible:
+        """What a product of powers may have."""
         found = set()
         for dimensions in product(*arguments):
             exponents = [
-                sum(p * e for p, e in zip(unit.powers, row, strict=True))
+                sum(p * e for p, e in zip(powers, row, strict=True))
                 for row in zip(*dimensions, strict=True)
             ]
             total = tuple([int(e) for e in exponents])
@@ -373,6 +415,11 @@ def _snapped(exponents: tuple[float, ...], tolerance: float) -> Dimension | None
 
 def _rank(columns: Sequence[Dimension]) -> int:
     """How many of some dimensions are independent."""
+    return len(_reduced(columns))
+
+
+def _reduced(columns: Sequence[Dimension]) -> list[list[Fraction]]:
+    """Dimensions that span the same, each with a 1 where the others, and all before it, have 0."""
     rows = [[Fraction(e) for e in column] for column in columns]
     rank = 0
     for place in range(len(rows[0]) if rows else 0):
@@ -380,11 +427,13 @@ def _rank(columns: Sequence[Dimension]) -> int:
         if pivot is None:
             continue
         rows[rank], rows[pivot] = rows[pivot], rows[rank]
-        for k in range(rank + 1, len(rows)):
-            ratio = rows[k][place] / rows[rank][place]
-            rows[k] = [a - ratio * b for a, b in zip(rows[k], rows[rank], strict=True)]
+        rows[rank] = [e / rows[rank][place] for e in rows[rank]]
+        for k in range(len(rows)):
+            if k != rank:
+                ratio = rows[k][place]
+                rows[k] = [a - ratio * b for a, b in zip(rows[k], rows[rank], strict=True)]
         rank += 1
-    return rank
+    return rows[:rank]
 
 
 def _named(name: str, unit: Quantity) -> str:

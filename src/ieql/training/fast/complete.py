@@ -165,6 +165,8 @@ def n_structures(
     """How many structures of a size there are; if far more than `most`, an estimate of them."""
     # Each level has several times as many as the one before: making it would take long, too.
     grammar, below, ratio = grammar_of(prior, names, inputs), 0, 1.0
+    if not grammar.can_make(size):
+        return most + 1
     for n in range(1, size):
         number = len(grammar.structures(n))
         if number > below:
