@@ -324,6 +324,16 @@ class DimensionRule:
             result = Expression(expression.names, tuple(nodes), outputs).canonical()
         return result if self.holds(result, tolerance) else None
 
+    def symmetries(self, inputs: Sequence[int]) -> list[list[float]]:
+        """Exponents of inputs, and of the target, by which other base units scale a right equation.
+
+        One row for each independent one.
+        """
+        rule = self.relaxed
+        columns = [*(rule.inputs[i] for i in inputs), rule.target]
+        rows = [tuple(row) for row in zip(*columns, strict=True)]
+        return [[float(e) for e in row] for row in _reduced(rows)]
+
     # --- before a search -----------------------------------------------------------------------
 
     def contradiction(self, usable: Sequence[int], target: str) -> str | None:

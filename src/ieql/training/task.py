@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
-from ieql.equations.dimensions import LOOSE, is_in_order
+from ieql.equations.dimensions import LOOSE, is_in_order, rule_of
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
@@ -99,6 +99,17 @@ class Task:
     surface: Surface | None = None
     guesses: tuple[Expression, ...] = ()
     max_complexity: float = math.inf
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether physical units forbid some equations."""
+        return rule_of(self.prior, self.names) is not None
+
+    @property
+    def may_wave(self) -> bool:
+        """Whether an input itself may be the argument of a wave: by its unit it must be plain."""
+        rule = rule_of(self.prior, self.names)
+        return rule is None or rule.relaxed.plain in rule.relaxed.inputs
 
     @property
     def inputs(self) -> tuple[int, ...]:

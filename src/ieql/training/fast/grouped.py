@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import rule_of
+from ieql.equations.expression import Expression
 from ieql.equations.simplify import simplify
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
@@ -33,7 +35,7 @@ from ieql.training.fast.complete import (
 from ieql.training.fast.island import FastSettings, Training, run_island
 from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.separate import CLEAR, SINGLE_OFFSETS, is_known_well, separated
-from ieql.training.fast.similarity import Similarity, similarities
+from ieql.training.fast.similarity import Similarity, known_similarities, similarities
 from ieql.training.fast.smoothed import Smoothed
 from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 from ieql.training.fast.waves import waves
@@ -41,7 +43,7 @@ from ieql.training.fast.worth import length, worthwhile
 from ieql.training.parallel import in_parallel
 from ieql.training.task import EXACT, Task
 
-__all__ = ["grouped"]
+__all__ = ["grouped", "grouped_by_units"]
 
 Array = NDArray[np.float64]
 SURE = 0.2
@@ -63,6 +65,10 @@ PROBED = 200
 """Rows that tell whether two ways to write an equation are the same."""
 MOST_WAYS = 3
 """Similarities that are followed."""
+FOR_TRYING = 0.5
+"""Part of the time for structures of groups that units tell, at most."""
+FOR_REWRITING = 0.8
+"""Part of the time for writing them in the inputs; the rest is for fits."""
 FOR_GROWING = 0.75
 """Part of the time left for trainings, at most; the rest is for writing equations in the inputs."""
 ROUNDS, ISLANDS = 3, 4
@@ -115,6 +121,40 @@ def grouped(
     now = time.monotonic()
     _grow(best, replace(effort, deadline=now + FOR_GROWING * (deadline - now)))
     found = [c for view in views for c in view.written(task, deadline)]
+    return sorted(found, key=lambda c: length(task, c.rmse_train**2, c.n_constants, c.complexity))
+
+
+def grouped_by_units(
+    task: Task, seed: int, deadline: float = math.inf, n_jobs: int | None = 1
+) -> list[Candidate]:
+    """The same where physical units tell the groups (Buckingham, 1914); none without a rule.
+
+    No surrogate is asked: an equation with constants that have no units is one of such groups.
+    """
+    rule = rule_of(task.prior, task.names)
+    if rule is None or len(task.inputs) < 2 or time.monotonic() > deadline:
+        return []
+    symmetries = np.array(rule.symmetries(task.inputs))
+    now = time.monotonic()
+    effort = _Effort(seed, now + FOR_TRYING * (deadline - now), BOTH, n_jobs)
+    views: list[_View] = []
+    with np.errstate(all="ignore"):
+        for similarity in known_similarities(symmetries, task.train.XT, task.inputs):
+            view = _View.of(task, similarity)
+            if view is None:
+                continue
+            views.append(view)
+            for candidate in _simplest_first(view.task, effort):
+                view.archive.add(candidate)
+                if view.archive.is_exact:
+                    break
+            if view.archive.is_exact or effort.is_late:
+                break
+        views.sort(key=lambda view: view.length)
+        if views:
+            now = time.monotonic()
+            _grow(views[0], replace(effort, deadline=now + FOR_TRYING * (deadline - now)))
+        found = [c for view in views for c in view.written(task, deadline)]
     return sorted(found, key=lambda c: length(task, c.rmse_train**2, c.n_constants, c.complexity))
 
 
@@ -216,8 +256,12 @@ class _View:
         # The simpler ones, too: what a group is a little off by, longer equations make up for.
         chosen = [*self.archive.rivals[:WRITTEN], *self.archive.front]
         probe = np.ascontiguousarray(task.train.XT[:, :PROBED].T)
-        shortest = []
+        shortest: list[Expression] = []
+        now = time.monotonic()
+        is_late = now + FOR_REWRITING * (deadline - now)
         for e in dict.fromkeys(c.expression for c in chosen):
+            if task.has_rule and shortest and time.monotonic() > is_late:
+                break
             ways = self.similarity.expressions(task.names, e, self.scale)
             shorter = [simplify(way, probe, task.prior) for way in ways]
             shortest.append(min(shorter, key=task.size))
@@ -233,6 +277,16 @@ def _candidates(task: Task, effort: _Effort) -> Iterator[Candidate]:
         exact |= candidate.rmse_train < EXACT
         yield candidate
     if len(task.names) > 1 and not exact:
+        yield from separated(task, effort.seed, effort.deadline)
+
+
+def _simplest_first(task: Task, effort: _Effort) -> Iterator[Candidate]:
+    """The same, where groups are known to be right: what takes longer comes last."""
+    yield from power_laws(task, effort.deadline)
+    yield from _enumerated(task, effort)
+    if not effort.is_late:
+        yield from waves(task, effort.deadline)
+    if len(task.names) > 1 and not effort.is_late:
         yield from separated(task, effort.seed, effort.deadline)
 
 

@@ -24,7 +24,7 @@ from ieql.selection import Candidate
 from ieql.training.fast.accurate import can_be_accurate, least_worth
 from ieql.training.fast.complete import Coverage
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
-from ieql.training.fast.grouped import grouped
+from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
@@ -125,10 +125,14 @@ class FastTrainer(Trainer):
         for k in range(len(state.tasks)):
             if not state.progress[k].looked:
                 _first_look(state, k, budget)
+            if not state.progress[k].by_units:
+                _group_by_units(state, k, budget)
             while (due := next_due(state, k)) is not None and time.monotonic() < budget.deadline:
                 if not cover(state, k, due, budget):
                     return
-                _measure(state, k, budget)
+                # By their dimensions most sizes have no structures at all.
+                if due.number or not state.tasks[k].has_rule:
+                    _measure(state, k, budget)
         if state.number + state.n_accurate >= (budget.max_trainings or math.inf):
             return
         for k in range(len(state.tasks)):
@@ -236,10 +240,26 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
     with np.errstate(all="ignore"):
         for guess in task.guesses:
             state.add(k, task.candidate(guess))
-        for found in (power_laws(task, budget.deadline), waves(task, budget.deadline)):
-            for candidate in found:
+        for candidate in power_laws(task, budget.deadline):
+            state.add(k, candidate)
+        if task.may_wave:
+            for candidate in waves(task, budget.deadline):
                 state.add(k, candidate)
     state.progress[k].looked = True
+    _measure(state, k, budget)
+
+
+def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
+    """Groups of inputs that physical units tell, where there is a rule about them."""
+    progress, task = state.progress[k], state.tasks[k]
+    progress.by_units = True
+    if progress.exact or progress.at_noise or not task.has_rule:
+        return
+    now = time.monotonic()
+    with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
+        deadline = now + FOR_GROUPS * (budget.deadline - now)
+        for candidate in grouped_by_units(task, budget.seed + 7919 * k, deadline, budget.n_jobs):
+            state.add(k, candidate)
     _measure(state, k, budget)
 
 
