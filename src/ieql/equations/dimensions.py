@@ -289,6 +289,27 @@ class DimensionRule:
             return _Value(possible, tuple(float(e) for e in logarithm))
         return _Value(self.unit(node.unit, [a.possible for a in arguments]))
 
+    def dimensions(self, expression: Expression) -> list[Dimension | None]:
+        """The dimension of every source, by a `relaxed` rule; None where none is right.
+
+        The whole is not judged.
+        """
+        values: list[_Value] = [_Value(frozenset([d])) for d in self.inputs]
+        for node in expression.nodes:
+            arguments = [self._of_sum(s, values) for s in node.args]
+            values.append(self._of_node(node, arguments, LOOSE))
+        return [_only(value) for value in values]
+
+    def of_sums(self, expression: Expression) -> list[Dimension | None]:
+        """The same for every sum; that of the output is the target's."""
+        values: list[_Value] = [_Value(frozenset([d])) for d in self.inputs]
+        found: list[Dimension | None] = []
+        for node in expression.nodes:
+            arguments = [self._of_sum(s, values) for s in node.args]
+            found += [_only(a) if node.unit.powers else self.plain for a in arguments]
+            values.append(self._of_node(node, arguments, LOOSE))
+        return [*found, *(self.target for _ in expression.outputs)]
+
     def mended(self, expression: Expression, tolerance: float = LOOSE) -> Expression | None:
         """The expression without the offsets that have no right dimension.
 
@@ -402,6 +423,14 @@ def check_possible(prior: Prior, names: Sequence[str]) -> None:
     sentence = None if rule is None else rule.contradiction(usable, prior.target or "")
     if sentence is not None:
         raise IeqlError(sentence)
+
+
+def _only(value: _Value) -> Dimension | None:
+    """The one dimension that something has."""
+    if value.logarithm is not None or value.possible is ANY or len(value.possible) != 1:
+        return None
+    (dimension,) = value.possible
+    return dimension
 
 
 def _plus(a: Dimension, b: Dimension) -> Dimension:

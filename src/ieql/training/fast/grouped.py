@@ -69,6 +69,8 @@ FOR_TRYING = 0.5
 """Part of the time for structures of groups that units tell, at most."""
 FOR_REWRITING = 0.8
 """Part of the time for writing them in the inputs; the rest is for fits."""
+LEAST_FOR_FITS = 0.3
+"""Seconds for these fits, in any case."""
 FOR_GROWING = 0.75
 """Part of the time left for trainings, at most; the rest is for writing equations in the inputs."""
 ROUNDS, ISLANDS = 3, 4
@@ -154,7 +156,7 @@ def grouped_by_units(
         if views:
             now = time.monotonic()
             _grow(views[0], replace(effort, deadline=now + FOR_TRYING * (deadline - now)))
-        found = [c for view in views for c in view.written(task, deadline)]
+        found = [c for view in views[:1] for c in view.written(task, deadline)]
     return sorted(found, key=lambda c: length(task, c.rmse_train**2, c.n_constants, c.complexity))
 
 
@@ -265,6 +267,8 @@ class _View:
             ways = self.similarity.expressions(task.names, e, self.scale)
             shorter = [simplify(way, probe, task.prior) for way in ways]
             shortest.append(min(shorter, key=task.size))
+        if task.has_rule:  # what was written is not thrown away
+            deadline = max(deadline, time.monotonic() + LEAST_FOR_FITS)
         return worthwhile(task, shortest, deadline, REFINED_ROWS)
 
 

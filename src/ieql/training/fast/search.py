@@ -54,6 +54,8 @@ BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
+FOR_GROUPS_BY_UNITS = 0.35
+"""The same for groups that physical units tell: they come first, when nothing else was tried."""
 ROUNDS_FOR_ACCURACY = 20
 """Rounds for accuracy, where it is asked for, to each other round."""
 STALLED, STALLED_AT_NOISE = 8, 2
@@ -257,7 +259,7 @@ def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
         return
     now = time.monotonic()
     with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
-        deadline = now + FOR_GROUPS * (budget.deadline - now)
+        deadline = now + FOR_GROUPS_BY_UNITS * (budget.deadline - now)
         for candidate in grouped_by_units(task, budget.seed + 7919 * k, deadline, budget.n_jobs):
             state.add(k, candidate)
     _measure(state, k, budget)
