@@ -14,6 +14,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from ieql.prior import Prior
     from ieql.regressor import IEQLRegressor
 
 __all__ = ["app", "main"]
@@ -184,6 +186,13 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
+    units: Annotated[
+        bool,
+        typer.Option(
+            "--units",
+            help="Read physical units from the names of columns: 'n [1/min]', 'M (Nm)', 'T_K'.",
+        ),
+    ] = False,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
@@ -194,6 +203,8 @@ def fit(
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
     X, y = split_file(data, frame, targets, wanted)
     names = [str(name) for name in X.columns]
+    if units:
+        chosen["prior"] = _with_units(chosen.get("prior"), [*names, *targets])
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
         X_held_out, y_held_out = split_file(
@@ -221,6 +232,20 @@ def fit(
     }
     model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
     _conclude(model, folder, "fit")
+
+
+def _with_units(prior: Any, names: Sequence[str]) -> Prior:
+    """The prior with the units that the names of columns tell, and say which these are."""
+    from ieql.column_units import units_in_names
+    from ieql.prior import Prior
+
+    known = Prior.of(prior)
+    found = units_in_names(names)
+    quantities = {**found, **known.quantities}
+    told = ", ".join(f"{name} in {unit}" for name, unit in found.items())
+    nothing = "none was found in the names of the columns; write them as 'n [1/min]'"
+    typer.echo(visible(f"Units: {told or nothing}."), err=True)
+    return replace(known, quantities=quantities)
 
 
 @app.command(cls=FitCommand, epilog=_examples("ieql resume runs/torque --time 60"))
@@ -264,6 +289,11 @@ def show(
         typer.echo(visible(covered))
     if alternatives:
         _print_alternatives(model, precise)
+    found = model.constants(precise=precise)
+    if found["unit"].any():
+        typer.echo("\nConstants of the selected equation:")
+        for line in constants_table(found, _width()):
+            typer.echo(line)
     for _, sentence in model.fitted_.doubts():  # a fit says them as warnings
         typer.echo(f"Warning: {visible(sentence)}", err=True)
 

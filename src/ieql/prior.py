@@ -254,14 +254,32 @@ class Prior:
         if not 0 <= argument < arity:
             raise IeqlError(f"{outer} has {arity} argument(s), so there is no argument {argument}.")
 
-    def check_columns(self, names: Iterable[str]) -> None:
-        """Refuse rules about input columns that are not among the data's `names`."""
-        names = list(names)
+    def check_columns(self, names: Iterable[str], targets: Iterable[str] = ()) -> None:
+        """Refuse rules about columns that are not among the data's `names`, and `targets`."""
+        names, targets = list(names), list(targets)
+        self._check_quantities([*names, *targets], targets)
         for column in self.inputs:
             if column not in names:
                 raise IeqlError(
                     f"The prior has a rule for input {shown(column)}, "
                     f"which is not a column of the data.{nearest(column, names)}"
+                )
+
+    def _check_quantities(self, columns: list[str], targets: list[str]) -> None:
+        for column, unit in self.quantities.items():
+            if column not in columns:
+                raise IeqlError(
+                    f"The prior has a unit for {shown(column)}, which is not a column of the "
+                    f"data.{nearest(column, columns)}"
+                )
+            quantity(unit)  # says so if that is not installed which knows units
+        if not self.quantities or self.constants == FREE:
+            return
+        for name in targets:
+            if name not in self.quantities:
+                raise IeqlError(
+                    f"The prior has units of columns, but none of the target {shown(name)}; add it "
+                    "under 'quantities', with 1 for a plain number."
                 )
 
     def words(self) -> list[str]:
@@ -409,7 +427,9 @@ class Prior:
         # Flow style None writes the innermost lists and mappings on one line each.
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
         # Some characters count as line breaks in YAML and are only safe when escaped.
-        plain = not any(c in name for name in (*self.inputs, *self.quantities) for c in "\x85\u2028\u2029")
+        plain = not any(
+            c in name for name in (*self.inputs, *self.quantities) for c in "\x85\u2028\u2029"
+        )
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 
 

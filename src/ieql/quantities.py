@@ -25,6 +25,7 @@ __all__ = [
     "checked_quantities",
     "conversion",
     "has_pint",
+    "is_one",
     "quantity",
     "unit_text",
 ]
@@ -111,6 +112,16 @@ def quantity(text: str) -> Quantity:
     if len(text) > LONGEST:
         raise IeqlError(f"The unit {shown(text)} is longer than {LONGEST} characters.")
     powers = {name: p for name, p in _Reader(plain).whole().items() if p}
+    return _product(text, powers)
+
+
+def is_one(powers: Powers) -> bool:
+    """Whether a product of powers of units is the number one, as J/(N*m) is."""
+    found = _product("", powers)
+    return found.is_plain and found.factor == 1
+
+
+def _product(text: str, powers: Powers) -> Quantity:
     dimension: dict[str, Fraction] = {}
     factor = Fraction(1)
     for name, p in powers.items():

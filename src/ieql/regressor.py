@@ -27,6 +27,7 @@ from ieql.data.intake import (
     warn_of_large_counts,
 )
 from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
+from ieql.equations.dimensions import check_possible
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.files import save_text
@@ -236,7 +237,10 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         given_y = y
         X, y = self._checked_data(X, y)
         names = self._input_names()
-        asked.prior.check_columns(names)
+        targets = target_names(given_y, y)
+        asked.prior.check_columns(names, targets)
+        for name in targets:
+            check_possible(asked.prior.for_target(name), names)
         refuse_prior_without_inputs(asked.prior, names)
         extra = self._checked_extrapolation(X_extra, y_extra, y)
         if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
@@ -251,7 +255,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             weight[rows] if weight is not None and fits else weight,
             self.domain,
             names,
-            target_names(given_y, y),
+            targets,
             None if extra is None else extra[0],
         )
         refuse_extremes(data)

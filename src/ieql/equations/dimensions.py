@@ -23,7 +23,7 @@ from functools import cached_property
 from itertools import islice, product
 
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, shown
 from ieql.prior import Prior
 from ieql.quantities import FREE, PLAIN, Quantity, quantity
 from ieql.units import EXP, LOG, Unit
@@ -320,7 +320,7 @@ class DimensionRule:
 
         def mended(s: Sum, target: Dimension | None = None) -> Sum:
             nonlocal changed
-            if s.bias == 0.0 or s.is_constant and target is None:
+            if s.bias == 0.0 or (s.is_constant and target is None):
                 return s
             without = Sum(0.0, s.sources, s.weights)
             possible = self._of_sum(s, values).possible
@@ -476,4 +476,4 @@ def _reduced(columns: Sequence[Dimension]) -> list[list[Fraction]]:
 
 
 def _named(name: str, unit: Quantity) -> str:
-    return f"{name} [{unit.text.strip() or '1'}]"
+    return f"{shown(name)} in {unit.text.strip() or '1'}"

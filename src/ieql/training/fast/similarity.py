@@ -181,9 +181,7 @@ def similarities(smooth: Smoothed, XT: Array, scale: Array | None = None) -> Ite
         yield Similarity(sums, signs, none, tuple(Group(((i, 1.0),)) for i in range(len(sums))))
 
 
-def known_similarities(
-    symmetries: Array, XT: Array, inputs: Sequence[int]
-) -> Iterator[Similarity]:
+def known_similarities(symmetries: Array, XT: Array, inputs: Sequence[int]) -> Iterator[Similarity]:
     """The same for symmetries that are known beforehand, as by physical units.
 
     Parameters
