@@ -43,8 +43,10 @@ MAX_SCALAR = 10_000
 PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 """PyYAML also reads 1_000, 010, 0x10 and 12:30, as 1000, 8, 16 and 750: no user means that."""
 PLAIN_FLOAT = re.compile(r"[^_:]*")
-KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
-KEYS += ("quantities", "constants")
+KEYS = (
+    *("preset", "units", "costs", "prohibit", "inputs", "layers", "copies"),
+    *("quantities", "constants"),
+)
 NOTHING: Mapping[str, Any] = {
     "units": (), "prohibit": (), "inputs": {}, "costs": {}, "quantities": {}, "constants": FREE
 }  # fmt: skip
@@ -266,13 +268,13 @@ class Prior:
                 )
 
     def _check_quantities(self, columns: list[str], targets: list[str]) -> None:
-        for column, unit in self.quantities.items():
+        for column, text in self.quantities.items():
             if column not in columns:
                 raise IeqlError(
                     f"The prior has a unit for {shown(column)}, which is not a column of the "
                     f"data.{nearest(column, columns)}"
                 )
-            quantity(unit)  # says so if that is not installed which knows units
+            quantity(text)  # says so if that is not installed which knows units
         if not self.quantities or self.constants == FREE:
             return
         for name in targets:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest, shown
 
@@ -173,7 +173,7 @@ class _Reader:
             at = match.end()
         self.at = 0
 
-    def refuse(self) -> Any:
+    def refuse(self) -> NoReturn:
         raise IeqlError(
             f"{shown(self.text)} is not a unit; write one such as m/s, N*m, 1/min, kg*m**2 or "
             "l/(100 km), or 1 for a plain number."

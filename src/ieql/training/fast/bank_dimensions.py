@@ -64,7 +64,8 @@ class BankDimensions:
     @property
     def plain(self) -> Mask:
         """Which entries are plain numbers."""
-        return self.right & ~np.any(self.table, axis=1)
+        plain: Mask = self.right & ~np.any(self.table, axis=1)
+        return plain
 
     def may_enter(self, unit: Unit, count: int) -> Mask:
         """Which of the first entries may be in an argument of a unit."""
@@ -113,4 +114,5 @@ class BankDimensions:
         """Which of the first entries have this dimension."""
         if dimension is None:
             return self.right[:count]
-        return self.right[:count] & np.all(self.table[:count] == dimension, axis=1)
+        same: Mask = self.right[:count] & np.all(self.table[:count] == dimension, axis=1)
+        return same
