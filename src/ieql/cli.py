@@ -234,6 +234,22 @@ def fit(
     _conclude(model, folder, "fit")
 
 
+def _converted(model: IEQLRegressor, asked: Sequence[str], precise: bool) -> list[str]:
+    """The selected equations in other units, which are given as 'column=unit'."""
+    units = {}
+    for text in asked:
+        column, sign, unit = text.rpartition("=")
+        if not sign or not column:
+            raise IeqlError(f"--in: write COLUMN=UNIT, such as speed=m/s, not {text!r}.")
+        units[column.strip()] = unit.strip()
+    lines = []
+    for k, name in enumerate(model.target_names_):
+        others = [other for other in model.target_names_ if other != name]
+        own = {column: unit for column, unit in units.items() if column not in others}
+        lines.append(f"{name} = {model.in_units(own, output=k, precise=precise).text()}")
+    return lines
+
+
 def _with_units(prior: Any, names: Sequence[str]) -> Prior:
     """The prior with the units that the names of columns tell, and say which these are."""
     from ieql.column_units import units_in_names
@@ -276,9 +292,18 @@ def show(
             help="Print the structures that the rows cannot tell from the selected one, too.",
         ),
     ] = False,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--in",
+            metavar="COLUMN=UNIT",
+            help="Print the selected equation in other units, too: --in speed=m/s. Repeat it.",
+        ),
+    ] = None,
 ) -> None:
     """Print the front of a run as a table, and the selected equation."""
     model = _load(run)
+    converted = [] if units is None else _converted(model, units, precise)
     _print_front(model, precise)
     from ieql.doubts import ending
 
@@ -289,6 +314,10 @@ def show(
         typer.echo(visible(covered))
     if alternatives:
         _print_alternatives(model, precise)
+    if converted:
+        typer.echo("\nIn the units that were asked for:")
+        for line in converted:
+            typer.echo(visible(f"  {line}"))
     found = model.constants(precise=precise)
     if found["unit"].any():
         typer.echo("\nConstants of the selected equation:")

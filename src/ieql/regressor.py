@@ -884,6 +884,33 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             save_text(path, content)
         return content
 
+    def in_units(
+        self,
+        units: Mapping[str, str],
+        index: int | None = None,
+        output: int = 0,
+        *,
+        precise: bool = False,
+    ) -> Expression:
+        """The selected equation in other physical units, exactly converted.
+
+        Parameters
+        ----------
+        units : mapping of str to str
+            The units that are wanted, by column, such as ``{"speed": "m/s"}``; other columns stay
+            in those that the prior says (`Prior.quantities`). The target may be among them.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        output : int, default 0
+            Which output.
+        precise : bool, default False
+            Use the constants with all their fitted digits.
+        """
+        from ieql.equations.conversion import in_units
+
+        e = self.expression(index, output, precise=precise)
+        return in_units(e, self.fitted_.prior, self.target_names_[output], units)
+
     def sympy(self, index: int | None = None, *, precise: bool = False) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs).
 
