@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ieql.equations.expression import Expression, Sum
-from ieql.units import DIV, LOG, MUL, SQRT, SQUARE
+from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE
 from problems import Data
 
 __all__ = ["TARGET", "UNITS", "measured_in_units", "units_of", "violation"]
@@ -209,15 +209,18 @@ def violation(expression: Expression, units: Mapping[str, str], target: str) -> 
 def _computed(
     expression: Expression, values: list[Any], total: Callable[[Sum], Any], target: str
 ) -> str:
+    d = len(expression.names)
     for node in expression.nodes:
-        powers = expression.powers(node)
-        if powers:
-            value = np.exp(total(expression.beside_powers(node)))
-            for base, p in powers:
-                value = value * total(base) ** p
+        if node.unit is EXP:
+            # exp(p log z + …) is a power, and written as one.
+            pairs = zip(node.args[0].sources, node.args[0].weights, strict=True)
+            powers = {i: p for i, p in pairs if _is_in_powers(expression, i)}
+            value = np.exp(total(expression.beside_powers(node) if powers else node.args[0]))
+            for i, p in powers.items():
+                value = value * total(expression.nodes[i - d].args[0]) ** p
             values.append(value)
-        elif node.unit is LOG and _only_in_powers(expression, len(values)):
-            values.append(_registry().Quantity(np.float64(0.0), ""))  # its power is computed as one
+        elif _is_in_powers(expression, len(values)):
+            values.append(_registry().Quantity(np.float64(0.0), ""))  # see above
         else:
             values.append(_applied(node.unit, [total(s) for s in node.args]))
     whole = total(expression.outputs[0])
@@ -238,7 +241,11 @@ def _applied(kind: Any, args: list[Any]) -> Any:
     return _registry().Quantity(kind(np.array([plain]))[0], "")
 
 
-def _only_in_powers(expression: Expression, source: int) -> bool:
+def _is_in_powers(expression: Expression, source: int) -> bool:
+    """Whether a source is a logarithm that only exponentials use."""
+    d = len(expression.names)
+    if source < d or expression.nodes[source - d].unit is not LOG:
+        return False
     users = [n for n in expression.nodes if any(source in s.sources for s in n.args)]
     in_output = any(source in s.sources for s in expression.outputs)
-    return bool(users) and not in_output and all(map(expression.powers, users))
+    return bool(users) and not in_output and all(n.unit is EXP for n in users)

@@ -4,8 +4,8 @@ The rule is that of dimensional analysis: terms of a sum have equal dimensions, 
 multiply them, and any other unit (exponential, logarithm, cosine, …) takes plain numbers and gives
 one. Every weight and offset is a constant, which carries a dimension only as far as the prior lets
 it (`Prior.constants`). A logarithm of something with a dimension is a number and a logarithm of
-units: sums of them are possible where the latter cancel, log(a) - log(b), or where an exponential
-takes them back, exp(2 log(a)) = a².
+units: sums of them are possible where an exponential takes these back, exp(2 log(a)) = a², and, on
+the way to an equation that is shown, where they cancel, log(a) - log(b).
 
 Inside, a dimension is a tuple of whole numbers: the exponents of the base quantities in parts of
 1/240, so that halves, thirds and fifths are exact and comparing is quick.
@@ -438,7 +438,13 @@ def _plus(a: Dimension, b: Dimension) -> Dimension:
 
 
 def _is_small(logarithm: tuple[float, ...] | None, tolerance: float) -> bool:
-    return logarithm is None or all(abs(e) <= tolerance * PARTS for e in logarithm)
+    """Whether units cancel in a sum of logarithms.
+
+    In an equation that is shown they must not stand there at all: it has log(a/b).
+    """
+    if logarithm is None or tolerance <= STRICT:
+        return logarithm is None
+    return all(abs(e) <= tolerance * PARTS for e in logarithm)
 
 
 def _snapped(exponents: tuple[float, ...], tolerance: float) -> Dimension | None:
