@@ -324,7 +324,8 @@ def _grow(view: _View, effort: _Effort) -> None:
     """Some trainings with groups for inputs, as in the search for the whole."""
     archive, task = view.archive, view.task
     for number in range(ROUNDS):
-        if archive.is_exact or effort.is_late:
+        # In no time nothing may have been found that could be grown.
+        if archive.is_exact or effort.is_late or not len(archive):
             return
         known = archive.shared()
         jobs = []

@@ -244,7 +244,8 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
             state.add(k, task.candidate(guess))
         for candidate in power_laws(task, budget.deadline):
             state.add(k, candidate)
-        if task.may_wave:
+        is_found = task.has_rule and state.archives[k].is_exact
+        if task.may_wave and not is_found:
             for candidate in waves(task, budget.deadline):
                 state.add(k, candidate)
     state.progress[k].looked = True
