@@ -32,8 +32,10 @@ def test_a_unit_is_found(name, unit):
 
 @pytest.mark.parametrize(
     "name",
-    ["speed", "I_D", "n_mtr", "T_rot", "P_mod", "x_1", "f(x)", "x [mean]", "[m]", "k_B", "m_e"]
-    + ["p_s", "T_A", "R_s", "_K", ""],
+    [
+        *("speed", "I_D", "n_mtr", "T_rot", "P_mod", "x_1", "f(x)", "x [mean]", "[m]", "k_B"),
+        *("m_e", "p_s", "T_A", "R_s", "_K", ""),
+    ],
 )
 def test_an_index_is_not_taken_for_a_unit(name):
     assert unit_in_name(name) is None

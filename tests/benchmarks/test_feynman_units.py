@@ -38,9 +38,7 @@ def test_pint_refuses_what_is_wrong(text):
     assert violation(e, {"x": "m", "t": "s", "y": "m"}, "y")
 
 
-@pytest.mark.parametrize(
-    "text", ["3*x", "x**0.8*x**0.2", "x*exp(x/(2*x))", "0", "sqrt(x**2 + x**2)"]
-)
+@pytest.mark.parametrize("text", ["3*x", "x**0.8*x**0.2", "x*exp(x/(2*x))", "0", "sqrt(2*x**2)"])
 def test_pint_has_nothing_against_what_is_right(text):
     e = Expression.parse(text, ("x", "t"))
     assert violation(e, {"x": "m", "t": "s", "y": "m"}, "y") == ""

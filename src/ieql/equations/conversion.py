@@ -35,7 +35,7 @@ def in_units(
         The other units, by column; the rest stay as they are.
     """
     columns = [*expression.names, target]
-    pairs = {name: (1.0, 0.0) for name in columns}
+    pairs = dict.fromkeys(columns, (1.0, 0.0))
     for name, unit in asked.items():
         if name not in pairs:
             raise IeqlError(
