@@ -64,7 +64,7 @@ def test_where_no_mean_is_possible_the_simplest_equation_is_zero(model):
 
 
 def test_constants_have_units():
-    X, y = energies()
+    X, _ = energies()
     model = fitted({"quantities": {"h": "m", "E": "kJ"}}, X[["h"]], 3.0 * X.h.rename("E"))
     (row,) = model.constants().to_dict("records")
     assert row["unit"] == "kJ/m"
@@ -85,10 +85,16 @@ def test_the_equation_in_other_units_gives_the_same_values(model):
     np.testing.assert_allclose(1000 * other, model.predict(X), rtol=1e-9)
 
 
+def test_an_equation_of_one_s_own_with_wrong_units_is_told_so(model):
+    wrong, right = model.try_equation("a*m*v"), model.try_equation("a*m*v**2")
+    assert any("by the units of the columns" in text for text in wrong.attrs["sentences"])
+    assert not any("units" in text for text in right.attrs["sentences"])
+
+
 def test_a_contradiction_is_told_before_the_search():
     X, y = energies()
+    units = {name: UNITS[name] for name in ("v", "h", "E")}
     with pytest.raises(IeqlError, match=r"'E' in J cannot be made of 'v' in m/s, 'h' in m"):
-        units = {name: UNITS[name] for name in ("v", "h", "E")}
         fitted({"quantities": units, "constants": "plain"}, X[["v", "h"]], y)
 
 
@@ -104,6 +110,17 @@ def test_the_paper_s_trainer_obeys_the_units_as_well():
     model = fitted(ENERGY, X, y, trainer={**settings, "n_strengths": 1}, max_trainings=1)
     for k in range(len(model.equations_)):
         assert violation(model.expression(k), UNITS, "E") == ""
+
+
+def test_each_of_several_outputs_has_its_own_unit():
+    """What outputs share was once judged by the unit of the first one."""
+    X, _ = energies()
+    y = pd.DataFrame({"E": 0.5 * X.m * X.v**2, "p": X.m * X.v, "T": X.m * X.v**2})
+    units = {**UNITS, "p": "kg*m/s", "T": "N*m"}
+    model = fitted({"quantities": units, "constants": "plain"}, X, y)
+    for k, front in enumerate(model.fitted_.fronts):
+        assert [violation(c.expression, units, y.columns[k]) for c in front] == [""] * len(front)
+    assert [model.expression(output=k).text() for k in range(3)] == ["0.5*m*v**2", "m*v", "m*v**2"]
 
 
 # --- the command line --------------------------------------------------------------------------

@@ -46,8 +46,8 @@ def in_units(
                 f"The unit of {shown(name)} is not known, so it cannot be converted to "
                 f"{shown(unit)}; give it under 'quantities' at the fit."
             )
-        factor, offset = conversion(prior.quantities[name], unit)
-        pairs[name] = float(factor), float(offset)
+        factor, zero = conversion(prior.quantities[name], unit)
+        pairs[name] = float(factor), float(zero)
     scales = np.array([pairs[name][0] for name in expression.names])
     offsets = np.array([pairs[name][1] for name in expression.names])
     scale, offset = pairs[target]

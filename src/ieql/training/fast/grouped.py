@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,8 @@ LARGEST = 10.0
 EFFORT = Effort(starts=32, kept=2, steps=20)
 REFINED = 24
 """Fits that are looked at more closely."""
+FEW_WRITTEN = 3
+"""The same where units tell the groups and an equation of them is exact."""
 WRITTEN = 8
 """Equations of groups that are written in the inputs."""
 PROBED = 200
@@ -146,14 +149,19 @@ def grouped_by_units(
             if view is None:
                 continue
             views.append(view)
-            for candidate in _simplest_first(view.task, effort):
+            for candidate in chain(
+                power_laws(view.task, effort.deadline), _enumerated(view.task, effort)
+            ):
                 view.archive.add(candidate)
                 if view.archive.is_exact:
                     break
             if view.archive.is_exact or effort.is_late:
                 break
         views.sort(key=lambda view: view.length)
-        if views:
+        if views and not views[0].archive.is_exact:
+            # What takes longer is for the most promising groups.
+            for candidate in _slowly_found(views[0].task, effort):
+                views[0].archive.add(candidate)
             now = time.monotonic()
             _grow(views[0], replace(effort, deadline=now + FOR_TRYING * (deadline - now)))
         found = [c for view in views[:1] for c in view.written(task, deadline)]
@@ -257,6 +265,8 @@ class _View:
         """The best equations in the inputs, fitted to the rows."""
         # The simpler ones, too: what a group is a little off by, longer equations make up for.
         chosen = [*self.archive.rivals[:WRITTEN], *self.archive.front]
+        if task.has_rule and self.archive.is_exact:
+            chosen = [*self.archive.rivals[:FEW_WRITTEN], *list(self.archive.front)[:FEW_WRITTEN]]
         probe = np.ascontiguousarray(task.train.XT[:, :PROBED].T)
         shortest: list[Expression] = []
         now = time.monotonic()
@@ -284,10 +294,8 @@ def _candidates(task: Task, effort: _Effort) -> Iterator[Candidate]:
         yield from separated(task, effort.seed, effort.deadline)
 
 
-def _simplest_first(task: Task, effort: _Effort) -> Iterator[Candidate]:
-    """The same, where groups are known to be right: what takes longer comes last."""
-    yield from power_laws(task, effort.deadline)
-    yield from _enumerated(task, effort)
+def _slowly_found(task: Task, effort: _Effort) -> Iterator[Candidate]:
+    """Waves and parts, where there is time for them."""
     if not effort.is_late:
         yield from waves(task, effort.deadline)
     if len(task.names) > 1 and not effort.is_late:

@@ -244,10 +244,8 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
             state.add(k, task.candidate(guess))
         for candidate in power_laws(task, budget.deadline):
             state.add(k, candidate)
-        is_found = task.has_rule and state.archives[k].is_exact
-        if task.may_wave and not is_found:
-            for candidate in waves(task, budget.deadline):
-                state.add(k, candidate)
+        if not task.has_rule:
+            _look_for_waves(state, k, budget)
     state.progress[k].looked = True
     _measure(state, k, budget)
 
@@ -263,7 +261,14 @@ def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
         deadline = now + FOR_GROUPS_BY_UNITS * (budget.deadline - now)
         for candidate in grouped_by_units(task, budget.seed + 7919 * k, deadline, budget.n_jobs):
             state.add(k, candidate)
+        if task.may_wave and not state.archives[k].is_exact:
+            _look_for_waves(state, k, budget)
     _measure(state, k, budget)
+
+
+def _look_for_waves(state: FastState, k: int, budget: Budget) -> None:
+    for candidate in waves(state.tasks[k], budget.deadline):
+        state.add(k, candidate)
 
 
 def _may_separate(state: FastState, k: int) -> bool:
