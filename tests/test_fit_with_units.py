@@ -33,12 +33,12 @@ def energies(n=120):
             "g": rng.uniform(8, 11, n),
         }
     )
-    y = 0.5 * X.m * X.v**2 + X.m * X.g * X.h + rng.normal(0, 0.3, n)
+    y = 0.5 * X.m * X.v**2 + X.m * X.g * X.h  # exact, so that a fit ends as soon as it is found
     return X, y.rename("E")
 
 
 def fitted(prior, X, y, **options):
-    options = {"max_time": 4.0, "max_trainings": 1, "n_jobs": 1, "random_state": 0, **options}
+    options = {"max_time": None, "max_trainings": 1, "n_jobs": 1, "random_state": 0, **options}
     return IEQLRegressor(prior=prior, **options).fit(X, y)
 
 
@@ -56,7 +56,7 @@ def test_every_equation_of_the_front_is_right_for_pint(model):
 def test_the_law_is_found(model):
     X, y = energies()
     assert model.expression().inputs_used == ("m", "v", "h", "g")
-    assert np.std(model.predict(X) - y) < 0.4
+    np.testing.assert_allclose(model.predict(X), y)
 
 
 def test_where_no_mean_is_possible_the_simplest_equation_is_zero(model):
