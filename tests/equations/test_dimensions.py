@@ -216,3 +216,8 @@ def test_what_was_mended_is_right(e):
                    e.names)  # fmt: skip
     possible = rule.mended(e, tolerance=1e-6)
     assert possible is None or rule.holds(possible)
+
+
+def test_exponents_that_nearly_cancel_are_wrong():
+    """V1**-0.0014232*V2**0.0014233244 was once taken for a plain number, and shown."""
+    assert not holds("a*v**-0.0014232*u**0.0014233244", "1")

@@ -54,7 +54,7 @@ POWERS_OF_LISTED = (1, -1, Fraction(1, 2), Fraction(-1, 2), 2, -2)
 of an equation is 4.43 √h in another."""
 STEPS = (PARTS // 2, PARTS // 3, PARTS // 4, PARTS // 5)
 """Exponents are halves, thirds, quarters or fifths."""
-LOOSE, STRICT = 0.02, 1e-6
+LOOSE, STRICT = 0.02, 1e-10
 """How far a fitted exponent may be from one that makes dimensions right: before it is rounded, and
 in an equation that is shown."""
 MOST_CHOICES = 64

@@ -253,8 +253,13 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
 def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
     """Groups of inputs that physical units tell, where there is a rule about them."""
     progress, task = state.progress[k], state.tasks[k]
+    if task.has_rule and not progress.exact:
+        budget.tell()  # a checkpoint from here begins with the groups
     progress.by_units = True
-    if progress.exact or progress.at_noise or not task.has_rule:
+    if progress.exact or not task.has_rule:
+        return
+    _measure(state, k, budget)  # for the second time: a power law may leave nothing but noise
+    if progress.at_noise:
         return
     now = time.monotonic()
     with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
