@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import measured
+from feynman_units import UNITS, measured_in_units, violation
 from fits import Fit, Settings, fit_ieql
 from judging import failed, judge
 from peers import PEERS, missing
@@ -32,6 +33,7 @@ Method = Callable[[Problem, Data, int, Settings], Fit]
 PACKAGES = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "joblib", "pyoperon", "gplearn")
 # What must agree for a result file to be continued.
 SAME = ("suite", "time", "jobs", "noise", "outliers", "relevant_max", "family", "max_trainings")
+SAME += ("quantities",)
 
 
 # --- running -----------------------------------------------------------------------------------
@@ -64,7 +66,8 @@ def run_suite(
             continue
         data = problem.draw(seed)
         try:
-            found = judge(problem, data, methods[method](problem, data, seed, settings))
+            fit = methods[method](problem, data, seed, settings)
+            found = judge(problem, data, fit) | _violations(data, fit)
         except Exception as error:
             found = failed(problem, error)
         run = {"method": method, "problem": problem.name, "seed": seed, **found}
@@ -72,6 +75,16 @@ def run_suite(
         print(f"[{k}/{len(todo)}] {_line(run)}", flush=True)
         on_run(runs)
     return runs
+
+
+def _violations(data: Data, fit: Fit) -> dict[str, Any]:
+    """What pint has against the equations of a front, where units were given."""
+    units = data.model_options.get("prior", {}).get("quantities")
+    if units is None:
+        return {}
+    target = str(data.y.name)
+    checked = [violation(e.expression, units, target) for e in fit.front if e.expression]
+    return {"violations": [text for text in checked if text]}
 
 
 def _line(run: dict[str, Any]) -> str:
@@ -170,6 +183,12 @@ def _parser() -> argparse.ArgumentParser:
         "--present", action="store_true", help="suite feynman: only the 97 of older results"
     )
     parser.add_argument(
+        "--quantities",
+        action="store_true",
+        help="suite feynman: tell the fits the physical units, and that constants have none",
+    )
+    parser.add_argument("--every", type=int, default=1, help="only every so many-th problem")
+    parser.add_argument(
         "--tables", type=Path, default=measured.FOLDER, help="suite measured: folder of the tables"
     )
     parser.add_argument("--peers", default="", help=f"with commas: {','.join(PEERS)}")
@@ -204,7 +223,17 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
         raise ValueError(f"No problem of the suite {arguments.suite!r} has such a name.")
     if arguments.outliers:
         problems = [replace(p, draw=partial(spoilt, p.draw, arguments.outliers)) for p in problems]
+    problems = problems[:: arguments.every]
+    if arguments.quantities:
+        problems = [_with_units(p) for p in problems]
     return problems[: arguments.limit]
+
+
+def _with_units(problem: Problem) -> Problem:
+    """The same problem, whose fits are told the physical units of all columns."""
+    if problem.name not in UNITS:
+        raise ValueError(f"The units of {problem.name!r} are not known; see feynman_units.py.")
+    return replace(problem, draw=partial(measured_in_units, problem.name, problem.draw))
 
 
 def _methods(arguments: argparse.Namespace) -> dict[str, Method]:
@@ -228,7 +257,7 @@ def _earlier(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError(f"{arguments.out} exists; add --resume or --overwrite.")
     results = read_results(arguments.out)
     before, now = results["about"]["arguments"], vars(arguments)
-    other = [k for k in SAME if before.get(k) != now[k]]
+    other = [k for k in SAME if before.get(k) != now[k] and (before.get(k) or now[k])]
     if other:
         raise ValueError(f"{arguments.out} was made with another {', '.join(other)}.")
     return list(results["runs"])

@@ -14,6 +14,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from ieql.prior import Prior
     from ieql.regressor import IEQLRegressor
 
 __all__ = ["app", "main"]
@@ -194,6 +196,13 @@ def fit(
             "learned for all, with constants that are shared or each one's own.",
         ),
     ] = None,
+    units: Annotated[
+        bool,
+        typer.Option(
+            "--units",
+            help="Read physical units from the names of columns: 'n [1/min]', 'M (Nm)', 'T_K'.",
+        ),
+    ] = False,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
@@ -209,6 +218,8 @@ def fit(
         frame = frame.drop(columns=[groups])
     X, y = split_file(data, frame, targets, wanted)
     names = [str(name) for name in X.columns]
+    if units:
+        chosen["prior"] = _with_units(chosen.get("prior"), [*names, *targets])
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
         X_held_out, y_held_out = split_file(
@@ -237,6 +248,36 @@ def fit(
     }
     model._fit(X, y, None, X_held_out, y_held_out, source, overwrite, labels)
     _conclude(model, folder, "fit")
+
+
+def _converted(model: IEQLRegressor, asked: Sequence[str], precise: bool) -> list[str]:
+    """The selected equations in other units, which are given as 'column=unit'."""
+    units = {}
+    for text in asked:
+        column, sign, unit = text.rpartition("=")
+        if not sign or not column:
+            raise IeqlError(f"--in: write COLUMN=UNIT, such as speed=m/s, not {text!r}.")
+        units[column.strip()] = unit.strip()
+    lines = []
+    for k, name in enumerate(model.target_names_):
+        others = [other for other in model.target_names_ if other != name]
+        own = {column: unit for column, unit in units.items() if column not in others}
+        lines.append(f"{name} = {model.in_units(own, output=k, precise=precise).text()}")
+    return lines
+
+
+def _with_units(prior: Any, names: Sequence[str]) -> Prior:
+    """The prior with the units that the names of columns tell, and say which these are."""
+    from ieql.column_units import units_in_names
+    from ieql.prior import Prior
+
+    known = Prior.of(prior)
+    found = units_in_names(names)
+    quantities = {**found, **known.quantities}
+    told = ", ".join(f"{name} in {unit}" for name, unit in found.items())
+    nothing = "none was found in the names of the columns; write them as 'n [1/min]'"
+    typer.echo(visible(f"Units: {told or nothing}."), err=True)
+    return replace(known, quantities=quantities)
 
 
 @app.command(cls=FitCommand, epilog=_examples("ieql resume runs/torque --time 60"))
@@ -269,9 +310,18 @@ def show(
             help="Print the structures that the rows cannot tell from the selected one, too.",
         ),
     ] = False,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--in",
+            metavar="COLUMN=UNIT",
+            help="Print the selected equation in other units, too: --in speed=m/s. Repeat it.",
+        ),
+    ] = None,
 ) -> None:
     """Print the front of a run as a table, and the selected equation."""
     model = _load(run)
+    converted = [] if units is None else _converted(model, units, precise)
     _print_front(model, precise)
     from ieql.doubts import ending
 
@@ -284,6 +334,15 @@ def show(
         typer.echo(visible(covered))
     if alternatives:
         _print_alternatives(model, precise)
+    if converted:
+        typer.echo("\nIn the units that were asked for:")
+        for line in converted:
+            typer.echo(visible(f"  {line}"))
+    found = model.constants(precise=precise)
+    if found["unit"].any():
+        typer.echo("\nConstants of the selected equation:")
+        for line in constants_table(found, _width()):
+            typer.echo(line)
     for _, sentence in model.fitted_.doubts():  # a fit says them as warnings
         typer.echo(f"Warning: {visible(sentence)}", err=True)
 

@@ -120,6 +120,9 @@ def constants_table(constants: pd.DataFrame, width: int | None) -> list[str]:
             for error in constants["standard_error"]
         ],
     }
+    units = [str(unit) for unit in constants.get("unit", ())]
+    if any(units):
+        columns["unit"] = units
     if "output" in constants:
         columns = {"output": [str(name) for name in constants["output"]], **columns}
     return _cut(_lines(columns, ["what it is", *constants["of"]]), width)

@@ -105,7 +105,7 @@ class KnownForm:
         priors = {}
         for part in form.parts:
             # What is known of the target is not known of a part.
-            general = replace(prior, shape=Shape())
+            general = replace(prior, shape=Shape(), quantities={}, constants="free", target=None)
             priors[part.name] = Prior.of(own[part.name]) if part.name in own else general
             if part.name in own:
                 priors[part.name].check_columns(part.inputs)

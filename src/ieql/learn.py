@@ -21,6 +21,7 @@ from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
 from ieql.doubts import CROSS_FITTING, HELD_OUT, LEFT_OUT
 from ieql.equations.differences import cancelling_sums
+from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
@@ -318,7 +319,10 @@ class View:
         for c in front:
             if c.expression not in known:
                 known[c.expression] = _in_users_coordinates(c, self.targets[k])
-        return tuple(known[c.expression] for c in front)
+        prior = self.targets[k].task.prior
+        # Exponents that only rounding makes right wait for it.
+        shown = [known[c.expression] for c in front]
+        return tuple(c for c in shown if is_in_order(c.expression, prior)) or tuple(shown[:1])
 
 
 def _in_users_coordinates(c: Candidate, target: Target) -> Candidate:

@@ -31,6 +31,7 @@ from ieql.doubts import (
     limits_in_words,
     outlier_sentence,
 )
+from ieql.equations.constant_units import constant_units
 from ieql.equations.expression import Expression
 from ieql.equations.prediction_band import checked_level
 from ieql.equations.shown_constants import places_in_words, shown_constants
@@ -304,7 +305,8 @@ class FittedModel:
         """The constants of the selected equations, or of row `index` of `equations`, as a table.
 
         One row for each number that is written: its value and standard error, what it multiplies or
-        where it stands, and its physical unit, of which none is known yet.
+        where it stands, and its physical unit, if the prior knows those of the columns
+        (`Prior.quantities`). Factors of 1 that have a unit have a row, too.
         """
         rows = [
             row
@@ -326,14 +328,16 @@ class FittedModel:
 
     def _constants(self, candidate: Candidate, output: int, precise: bool) -> list[dict[str, Any]]:
         e = candidate.equation(precise)
-        found = shown_constants(e, candidate.errors_of(e))
+        units = constant_units(e, self.prior, self.targets[output])
+        hidden = [place for place, unit in enumerate(units) if unit]
+        found = shown_constants(e, candidate.errors_of(e), hidden)
         return [
             {
                 "output": self.targets[output],
                 "value": c.value,
                 "standard_error": c.standard_error,
                 "of": of,
-                "unit": "",
+                "unit": units[c.place],
             }
             for c, of in zip(found, places_in_words(e, found, shorten=precise), strict=True)
         ]

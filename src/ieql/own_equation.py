@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ieql.alternatives import AS_GOOD
 from ieql.data.intake import Measurements
 from ieql.equations.branching import ProofEffort
+from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.finish import FinishedEquation
 from ieql.equations.formula import Formula
@@ -97,7 +98,9 @@ def judged(
         theirs, own = target.lengths([chosen, candidate]) / 2.0
     has_values = math.isfinite(candidate.rmse_train)
     nats = float(own - theirs) if has_values else math.nan
-    return OwnEquation(candidate, nats, constants, _sentences(model, candidate, nats))
+    return OwnEquation(
+        candidate, nats, constants, _sentences(model, candidate, nats, model.targets[output])
+    )
 
 
 def _fitted(
@@ -141,7 +144,7 @@ def _measured(e: Expression, target: Target, bound: float | None) -> Candidate:
         return target.candidate(finished)
 
 
-def _sentences(model: FittedModel, own: Candidate, nats: float) -> tuple[str, ...]:
+def _sentences(model: FittedModel, own: Candidate, nats: float, target: str) -> tuple[str, ...]:
     found = []
     if math.isnan(nats):
         found.append("The equation has no value at some rows, so that it cannot be compared.")
@@ -161,6 +164,10 @@ def _sentences(model: FittedModel, own: Candidate, nats: float) -> tuple[str, ..
         )
     if not own.expression.is_allowed(model.prior):
         found.append("The search could not have found it: the prior prohibits a composition in it.")
+    elif not is_in_order(own.expression, model.prior.for_target(target)):
+        found.append(
+            "The search could not have found it: by the units of the columns its terms do not fit."
+        )
     if own.proved is False:
         found.append("It is not safe in the whole domain: somewhere it has no value.")
     for text, holds in own.limits.items():

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.entries import as_count, as_finite, as_mapping, as_strings, refuse_duplicates
 from ieql.errors import IeqlError, nearest, shown
+from ieql.quantities import FREE, PLAIN, checked_constants, checked_quantities, quantity
 from ieql.shape import Shape
 from ieql.units import (
     COS,
@@ -42,7 +43,14 @@ MAX_SCALAR = 10_000
 PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 """PyYAML also reads 1_000, 010, 0x10 and 12:30, as 1000, 8, 16 and 750: no user means that."""
 PLAIN_FLOAT = re.compile(r"[^_:]*")
-KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies", "shape")
+KEYS = (
+    *("preset", "units", "costs", "prohibit", "inputs", "layers", "copies", "shape"),
+    *("quantities", "constants"),
+)
+NOTHING: Mapping[str, Any] = {
+    "units": (), "prohibit": (), "inputs": {}, "costs": {}, "quantities": {}, "constants": FREE
+}  # fmt: skip
+"""What a key means that has nothing beside it."""
 RULES = ("not_in", "only_in")
 WAVES = (COS.name, SIN.name)
 """Units that differ by a phase: one is a notation of the other."""
@@ -93,6 +101,14 @@ class Prior:
     shape : Shape or mapping
         What is known of the output on the declared domain, see `ieql.shape.Shape`:
         ``{"bounds": [0, 250], "increasing": ["load"]}``. Every equation that is shown keeps to it.
+    quantities : mapping of str to str
+        Physical units of columns, the target's included: ``{"speed": "1/min"}``. Other columns are
+        plain numbers.
+    constants : str or sequence of str
+        Which physical units the constants of an equation may carry: ``"free"`` (any, each takes the
+        one that is missing), ``"plain"`` (none), or a list of them.
+    target : str, optional
+        The column that an equation is about; a fit sets it, see `for_target`.
 
     Examples
     --------
@@ -112,8 +128,13 @@ class Prior:
     copies: int | None = None
     custom: tuple[Unit, ...] = ()
     shape: Shape = field(default_factory=Shape)
+    quantities: Mapping[str, str] = field(default_factory=dict)
+    constants: str | tuple[str, ...] = FREE
+    target: str | None = field(default=None, repr=False)
     _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
     _answers: dict[tuple[str, int, str], bool] = field(init=False, repr=False, compare=False)
+    _rules: dict[tuple[str, ...], Any] = field(init=False, repr=False, compare=False)
+    """What `ieql.equations.dimensions` has made of the quantities, by the names of the inputs."""
 
     def __post_init__(self) -> None:
         custom = _checked_custom(self.custom)
@@ -138,8 +159,11 @@ class Prior:
         assign("layers", as_count(self.layers, "layers"))
         assign("copies", as_count(self.copies, "copies"))
         assign("shape", Shape.of(self.shape))
+        assign("quantities", checked_quantities(self.quantities))
+        assign("constants", checked_constants(self.constants))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
         assign("_answers", {})
+        assign("_rules", {})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prior):
@@ -155,7 +179,9 @@ class Prior:
         rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
         # Custom units compare by identity, which an unpickled one may have lost.
         custom = tuple(u.content for u in self.custom)
-        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom, self.shape
+        quantities = frozenset(self.quantities.items())
+        physical = quantities, self.constants, self.target, self.shape
+        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom, physical
 
     def __deepcopy__(self, memo: object) -> Prior:
         return self  # it never changes
@@ -163,8 +189,13 @@ class Prior:
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapping proxies do not pickle; the constructor makes them again.
         inputs = {column: dict(rule) for column, rule in self.inputs.items()}
-        arguments = (self.units, dict(self.costs), self.prohibit, inputs)
-        return type(self), (*arguments, self.layers, self.copies, self.custom, self.shape)
+        arguments: tuple[Any, ...] = (self.units, dict(self.costs), self.prohibit, inputs)
+        arguments += (self.layers, self.copies, self.custom, self.shape)
+        return type(self), (*arguments, dict(self.quantities), self.constants, self.target)
+
+    def for_target(self, name: str | None) -> Prior:
+        """The same about one column: only then can dimensions be judged; None takes that away."""
+        return self if name == self.target else replace(self, target=name)
 
     # What the rest of the package asks ------------------------------------------------------
 
@@ -230,9 +261,10 @@ class Prior:
         if not 0 <= argument < arity:
             raise IeqlError(f"{outer} has {arity} argument(s), so there is no argument {argument}.")
 
-    def check_columns(self, names: Iterable[str]) -> None:
-        """Refuse rules about input columns that are not among the data's `names`."""
-        names = list(names)
+    def check_columns(self, names: Iterable[str], targets: Iterable[str] = ()) -> None:
+        """Refuse rules about columns that are not among the data's `names`, and `targets`."""
+        names, targets = list(names), list(targets)
+        self._check_quantities([*names, *targets], targets)
         for column in self.inputs:
             if column not in names:
                 raise IeqlError(
@@ -240,6 +272,23 @@ class Prior:
                     f"which is not a column of the data.{nearest(column, names)}"
                 )
         self.shape.check_columns(names)
+
+    def _check_quantities(self, columns: list[str], targets: list[str]) -> None:
+        for column, text in self.quantities.items():
+            if column not in columns:
+                raise IeqlError(
+                    f"The prior has a unit for {shown(column)}, which is not a column of the "
+                    f"data.{nearest(column, columns)}"
+                )
+            quantity(text)  # says so if that is not installed which knows units
+        if not self.quantities or self.constants == FREE:
+            return
+        for name in targets:
+            if name not in self.quantities:
+                raise IeqlError(
+                    f"The prior has units of columns, but none of the target {shown(name)}; add it "
+                    "under 'quantities', with 1 for a plain number."
+                )
 
     def words(self) -> list[str]:
         """Return the prior in plain sentences."""
@@ -257,6 +306,10 @@ class Prior:
             count = getattr(self, key)
             if count is not None:
                 lines.append(f"the number of {key} is {count}")
+        lines += [f"{column} is in {unit or '1'}" for column, unit in self.quantities.items()]
+        if self.quantities and self.constants != FREE:
+            listed = "" if self.constants == PLAIN else f" or are in {', '.join(self.constants)}"
+            lines.append(f"constants are plain numbers{listed}")
         return lines + self.shape.words()
 
     # Reading and writing --------------------------------------------------------------------
@@ -313,7 +366,8 @@ class Prior:
 
         The settings start from those of ``preset`` (default: plain). ``costs`` change single
         entries of the preset's table; each other key (``units``, ``prohibit``, ``inputs``,
-        ``layers``, ``copies``, ``shape``) replaces the preset's value.
+        ``layers``, ``copies``, ``shape``, ``quantities``, ``constants``) replaces the preset's
+        value.
         """
         if not isinstance(mapping, Mapping):
             raise IeqlError(
@@ -333,7 +387,7 @@ class Prior:
         settings: dict[str, Any] = {
             key: mapping.get(key, getattr(start, key)) for key in KEYS if key != "preset"
         }
-        for key, nothing in (("units", ()), ("prohibit", ()), ("inputs", {}), ("costs", {})):
+        for key, nothing in NOTHING.items():
             if settings[key] is None:  # "prohibit:" with every line below commented out
                 settings[key] = nothing
         settings["costs"] = {**start.costs, **as_mapping(settings["costs"], "costs")}
@@ -369,6 +423,11 @@ class Prior:
                 result[key] = getattr(self, key)
         if self.shape:
             result["shape"] = self.shape.to_dict()
+        if self.quantities:
+            result["quantities"] = dict(self.quantities)
+        if self.constants != FREE:
+            is_word = isinstance(self.constants, str)
+            result["constants"] = self.constants if is_word else list(self.constants)
         return result
 
     def to_yaml(self) -> str:
@@ -380,7 +439,9 @@ class Prior:
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
         # Some characters count as line breaks in YAML and are only safe when escaped.
         plain = not any(
-            c in name for name in (*self.inputs, *self.shape.columns) for c in "\x85\u2028\u2029"
+            c in name
+            for name in (*self.inputs, *self.shape.columns, *self.quantities)
+            for c in "\x85\u2028\u2029"
         )
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 

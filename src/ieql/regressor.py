@@ -29,6 +29,7 @@ from ieql.data.intake import (
     warn_of_large_counts,
 )
 from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
+from ieql.equations.dimensions import check_possible
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError, OutsideDomainWarning, nearest
 from ieql.files import save_text
@@ -272,7 +273,10 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         given_y = y
         X, y = self._checked_data(X, y)
         names = self._input_names()
-        asked.prior.check_columns(names)
+        targets = target_names(given_y, y)
+        asked.prior.check_columns(names, targets)
+        for name in targets:
+            check_possible(asked.prior.for_target(name), names)
         refuse_prior_without_inputs(asked.prior, names)
         extra = self._checked_extrapolation(X_extra, y_extra, y)
         if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
@@ -287,7 +291,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             weight[rows] if weight is not None and fits else weight,
             self.domain,
             names,
-            target_names(given_y, y),
+            targets,
             None if extra is None else extra[0],
         )
         refuse_extremes(data)
@@ -1120,6 +1124,33 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         if path is not None:
             save_text(path, content)
         return content
+
+    def in_units(
+        self,
+        units: Mapping[str, str],
+        index: int | None = None,
+        output: int = 0,
+        *,
+        precise: bool = False,
+    ) -> Expression:
+        """The selected equation in other physical units, exactly converted.
+
+        Parameters
+        ----------
+        units : mapping of str to str
+            The units that are wanted, by column, such as ``{"speed": "m/s"}``; other columns stay
+            in those that the prior says (`Prior.quantities`). The target may be among them.
+        index : int, optional
+            Another equation: a row of `equations_`, as in `predict`.
+        output : int, default 0
+            Which output.
+        precise : bool, default False
+            Use the constants with all their fitted digits.
+        """
+        from ieql.equations.conversion import in_units
+
+        e = self.expression(index, output, precise=precise)
+        return in_units(e, self.fitted_.prior, self.target_names_[output], units)
 
     def sympy(self, index: int | None = None, *, precise: bool = False) -> Any:
         """SymPy form of the selected equation (a list if there are several outputs).

@@ -153,7 +153,7 @@ def _together(
                 target.fitting,
                 part,
                 target.points,
-                prior,
+                target.task.prior,
                 None if bound is None else (-bound, bound),
                 shared=shared,
             )

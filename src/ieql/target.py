@@ -18,6 +18,7 @@ from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted, left_out_one_by_one
 from ieql.equations.description import heavier_tails
+from ieql.equations.dimensions import check_possible
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.finish import FinishedEquation
 from ieql.equations.shape_points import ShapePoints
@@ -326,9 +327,12 @@ def prepare(
     inputs = Scaling(np.zeros(train.X.shape[1]), Scaling.minmax(train.X).scale)
     points = _domain_points(data, seed)
     rules = _without_constants(Prior.of(options.prior), data)
+    priors = [rules.for_target(name) for name in data.target_names]
+    for prior in priors:
+        check_possible(prior, data.feature_names)
     return [
-        _target(options, k, train, validation, outside, inputs, points, rules)
-        for k in range(data.y.shape[1])
+        _target(options, k, train, validation, outside, inputs, points, prior)
+        for k, prior in enumerate(priors)
     ]
 
 

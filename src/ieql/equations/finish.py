@@ -20,6 +20,7 @@ from ieql.data.sample import Sample
 from ieql.equations.branching import ProofEffort
 from ieql.equations.common_offsets import with_common_offsets
 from ieql.equations.differences import cancelling_sums
+from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.limit_proof import decide
 from ieql.equations.precision import (
@@ -315,7 +316,7 @@ def sound(
     What is not proved must keep away from singularities at the points, also where one is closest.
     """
     within = prior.shape.within(None if bounds is None else bounds[1])
-    if not (e.is_allowed(prior) and is_safe(e, domain, bounds=within, margins=False)):
+    if not (is_in_order(e, prior) and is_safe(e, domain, bounds=within, margins=False)):
         return None
     ends = domain.min(axis=1), domain.max(axis=1)
     late = is_late()

@@ -17,6 +17,7 @@ from ieql.data.sample import Sample
 from ieql.equations.bends import unseen_bends
 from ieql.equations.description import description_of_rows
 from ieql.equations.differences import plain_differences
+from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.limits import limits
 from ieql.equations.precision import EXACT
@@ -65,6 +66,11 @@ SAME = 1e-12
 """... and by how much of its size the equation may change without it."""
 
 
+def _is_fine(trial: Expression, current: Expression, prior: Prior) -> bool:
+    """Whether the prior has nothing against an equation: its units, connections and dimensions."""
+    return is_permitted(trial, current, prior) and is_in_order(trial, prior)
+
+
 def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) -> Expression:
     """Drop constants, the least missed first, while the data do not object.
 
@@ -93,7 +99,7 @@ def trim(expression: Expression, sample: Sample, domain: Array, prior: Prior) ->
                 # The gauge may bring a constant back in another place.
                 (left := len(free_constants(trial))) < len(free)
                 and length_of(rmse**2, left) <= length
-                and is_permitted(trial, expression, prior)
+                and _is_fine(trial, expression, prior)
                 and (is_safe(trial, domain) or not is_safe(expression, domain))
             ):
                 expression = trial
@@ -139,7 +145,7 @@ def multiplied_out(
             shorter.complexity(prior) < expression.complexity(prior)
             # A connection less is worth a constant.
             and length_of(error_after, max(len(left) - 1, 0)) <= length_of(error, len(free))
-            and is_permitted(shorter, expression, prior)
+            and _is_fine(shorter, expression, prior)
             and is_safe(shorter, domain)
         ):
             return multiplied_out(shorter, sample, domain, prior)
@@ -193,7 +199,7 @@ def _first_as_good(
             curve.complexity(prior) <= expression.complexity(prior)
             # It has to describe the rows as well, with the constants that it saves.
             and length_of(error_after, len(left)) <= limit + CURVED
-            and is_permitted(curve, expression, prior)
+            and _is_fine(curve, expression, prior)
             and is_safe(curve, domain)
         ):
             return curve
@@ -215,7 +221,7 @@ def without_differences(
     def plainer(e: Expression) -> Expression | None:
         for trial in islice(plain_differences(e, probe), MOST_TRIALS):
             plain = refit(simplify(gauge(trial), probe, prior), few, domain)
-            if not is_permitted(plain, e, prior) or not is_safe(plain, domain):
+            if not _is_fine(plain, e, prior) or not is_safe(plain, domain):
                 continue
             plain = trim(gauge(plain), sample, domain, prior)
             dearer = plain.complexity(prior) - e.complexity(prior)
@@ -241,7 +247,7 @@ def at_its_limit(expression: Expression, sample: Sample, domain: Array, prior: P
         best, shortest = None, length_of(error, len(free))
         for trial in limits(expression, few.XT.T):
             shorter = refit(gauge(trial), few, domain, max_steps=LIMIT_STEPS)
-            if not is_permitted(shorter, expression, prior) or not is_safe(shorter, domain):
+            if not _is_fine(shorter, expression, prior) or not is_safe(shorter, domain):
                 continue
             if shorter.complexity(prior) > expression.complexity(prior):
                 continue

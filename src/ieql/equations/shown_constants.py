@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ieql.equations.expression import Expression, Sum
@@ -41,6 +41,8 @@ class ShownConstant:
         In which argument of that unit.
     is_exponent : bool
         Whether it is the exponent of a power; then `source` is the logarithm of its base.
+    place : int
+        Where it stands among `Expression.constants`.
     """
 
     value: float
@@ -49,10 +51,13 @@ class ShownConstant:
     home: int | None = None
     argument: int = 0
     is_exponent: bool = False
+    place: int = -1
 
 
 def shown_constants(
-    expression: Expression, standard_errors: Sequence[float] | None = None
+    expression: Expression,
+    standard_errors: Sequence[float] | None = None,
+    also: Collection[int] = (),
 ) -> list[ShownConstant]:
     """The constants of an equation with one output, those of its own sum first.
 
@@ -62,6 +67,8 @@ def shown_constants(
         The equation.
     standard_errors : sequence of float, optional
         Of each constant, in the order of `Expression.constants`.
+    also : collection of int
+        Places of factors of 1 that are shown though they are not written: they have a unit.
     """
     n = len(expression.constants())
     errors = standard_errors or ()
@@ -71,30 +78,37 @@ def shown_constants(
     at = 0  # the place of a sum's bias among all constants; its weights follow
     for k, node in enumerate(expression.nodes, start=len(expression.names)):
         for a, s in enumerate(node.args):
-            inside += _of_sum(expression, s, errors[at:], k, a)
+            inside += _of_sum(expression, s, errors, at, k, a, also)
             at += 1 + len(s.weights)
     # As it is read: the equation's own sum, and then what stands inside.
-    return [*_of_sum(expression, expression.outputs[0], errors[at:], None, 0), *inside]
+    return [*_of_sum(expression, expression.outputs[0], errors, at, None, 0, also), *inside]
 
 
 def _of_sum(
-    expression: Expression, s: Sum, errors: Sequence[float], home: int | None, argument: int
+    expression: Expression,
+    s: Sum,
+    errors: Sequence[float],
+    at: int,
+    home: int | None,
+    argument: int,
+    also: Collection[int],
 ) -> list[ShownConstant]:
-    """The constants of one sum, given the errors of its bias and weights, and its home."""
+    """The constants of one sum, given the errors of all, the place of its bias, and its home."""
     d = len(expression.names)
     node = None if home is None else expression.nodes[home - d]
     is_power = node is not None and bool(expression.powers(node))
     found = []
-    for source, weight, error in zip(s.sources, s.weights, errors[1:], strict=False):
+    for place, (source, weight) in enumerate(zip(s.sources, s.weights, strict=True), start=at + 1):
+        error = errors[place]
         unit = expression.nodes[source - d] if source >= d else None
         before = unit.args[0].bias if is_reciprocal(unit) else 1.0
         is_exponent = is_power and unit is not None and unit.unit is LOG
-        if abs(weight * before) != 1.0 or is_exponent:
+        if abs(weight * before) != 1.0 or is_exponent or place in also:
             value, error = weight * before, error * abs(before)
-            found.append(ShownConstant(value, error, source, home, argument, is_exponent))
+            found.append(ShownConstant(value, error, source, home, argument, is_exponent, place))
     # The number above a fraction bar belongs to the factor of the fraction.
     if s.bias != 0.0 and not (is_reciprocal(node) and argument == 0):
-        found.append(ShownConstant(s.bias, errors[0], None, home, argument))
+        found.append(ShownConstant(s.bias, errors[at], None, home, argument, place=at))
     return found
 
 

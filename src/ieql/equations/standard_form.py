@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.algebra import Algebra, NotRegularError, Product, Terms
 from ieql.equations.builder import Builder
+from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import LARGEST_POWER, Expression, Sum
 from ieql.equations.text import write
 from ieql.errors import IeqlError
@@ -339,7 +340,7 @@ def is_permitted(trial: Expression, current: Expression, prior: Prior | None) ->
     new = trial.unit_counts().keys() - current.unit_counts().keys()
     if not all(prior.has_unit(name) for name in new):
         return False
-    return trial.is_allowed(prior) or not current.is_allowed(prior)
+    return is_in_order(trial, prior) or not is_in_order(current, prior)
 
 
 def is_equal(trial: Expression, current: Expression, X: Array) -> bool:

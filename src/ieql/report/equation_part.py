@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ieql.doubts import safety_facts
+from ieql.equations.constant_units import constant_units
 from ieql.equations.expression import Expression
 from ieql.equations.shown_constants import power_of, shown_constants
 from ieql.errors import IeqlError
@@ -70,6 +72,7 @@ def equation_part(
     candidate = findings.model.fronts[output][index]
     e, target = candidate.expression, findings.model.targets[output]
     selected = index == findings.model.selected[output]
+    units = constant_units(e, findings.model.prior, target)
     part: dict[str, Any] = {
         "index": index,
         "selected": selected,
@@ -87,7 +90,7 @@ def equation_part(
         "parts": [Markup(typeset(own, label)) for label, own in candidate.parts],
         "short": Markup(typeset(e, None)),
         "overview": None,
-        "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate)],
+        "constants": [{**row, "of": Markup(row["of"])} for row in constants(candidate, units)],
     }
     X = None if findings.evidence is None else findings.evidence.X
     network = diagram(e, (target,), findings.model.prior, X)
@@ -196,19 +199,29 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def constants(candidate: Candidate) -> list[dict[str, str]]:
+def constants(candidate: Candidate, units: Sequence[str] = ()) -> list[dict[str, str]]:
     """The constants that are shown with their standard errors, and where each stands.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        The equation.
+    units : sequence of str
+        Physical units, in the order of `Expression.constants`, where they are known.
 
     Returns
     -------
     list of dict
-        With ``value`` ("2.50 ± 0.12"), ``role`` ("factor of"), ``of`` (MathML, may be empty) and
+        With ``value`` ("2.50 ± 0.12 kW"), ``role`` ("factor of"), ``of`` (MathML, may be empty) and
         ``inside`` ("the exponential", or empty in the equation's own sum).
     """
     e = candidate.expression
     rows: list[dict[str, str]] = []
-    for c in shown_constants(e, candidate.standard_errors):
-        row = {"value": uncertain(c.value, c.standard_error), "inside": "", "of": ""}
+    hidden = [place for place, unit in enumerate(units) if unit]
+    for c in shown_constants(e, candidate.standard_errors, hidden):
+        value = uncertain(c.value, c.standard_error)
+        unit = units[c.place] if units else ""
+        row = {"value": f"{value} {unit}" if unit else value, "inside": "", "of": ""}
         if c.is_exponent and c.home is not None:
             row |= {"role": "exponent in", "of": _typeset_source(e, c.home)}
         elif c.source is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import LOOSE, is_in_order, rule_of
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.equations.safety import is_safe
@@ -104,6 +105,17 @@ class Task:
     max_complexity: float = math.inf
 
     @property
+    def has_rule(self) -> bool:
+        """Whether physical units forbid some equations."""
+        return rule_of(self.prior, self.names) is not None
+
+    @property
+    def may_wave(self) -> bool:
+        """Whether an input itself may be the argument of a wave: by its unit it must be plain."""
+        rule = rule_of(self.prior, self.names)
+        return rule is None or rule.relaxed.plain in rule.relaxed.inputs
+
+    @property
     def inputs(self) -> tuple[int, ...]:
         """The inputs that equations are made of: all, but those that the prior leaves out."""
         return tuple(
@@ -187,7 +199,7 @@ class Task:
 
     def candidate(self, expression: Expression, program: Program | None = None) -> Candidate | None:
         """Measure an expression; None if it is forbidden, too large, or breaks a limit."""
-        if not expression.is_allowed(self.prior):
+        if not is_in_order(expression, self.prior, LOOSE):
             return None
         complexity = expression.complexity(self.prior)
         if complexity > self.max_complexity or not self._fits_network(expression):

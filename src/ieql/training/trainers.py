@@ -262,6 +262,10 @@ def restored(trainer: Trainer, form: Any, tasks: Sequence[Task]) -> Any:
 
 
 def mean_predictor(task: Task) -> Candidate | None:
-    """The mean of the target: the simplest candidate of all."""
+    """The mean of the target: the simplest candidate of all.
+
+    Where constants must not have its physical unit it is zero, which has every unit.
+    """
     mean = float(np.average(task.train.y, weights=task.train.weight))
-    return task.candidate(Expression(task.names, (), (Sum(mean),)))
+    found = task.candidate(Expression(task.names, (), (Sum(mean),)))
+    return found or task.candidate(Expression(task.names, (), (Sum(0.0),)))

@@ -17,6 +17,7 @@ from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import addresses
 from ieql.prior import Prior
+from ieql.training.fast.bank_dimensions import BankDimensions
 from ieql.training.fast.monomials import N_MONOMIALS, Monomials
 from ieql.units import DIV, EXP, REALS, Unit
 
@@ -74,6 +75,8 @@ class Bank:
     monomials: Monomials
     grafts: tuple[tuple[Expression, int], ...]
     """(expression, node) behind the entries that come from other equations."""
+    dimensions: BankDimensions | None = None
+    """Of the entries, where physical units have a say."""
 
     def build(self, entry: int, builder: Builder, nodes: Sequence[Sum]) -> Sum:
         """The entry as a sum of a builder in which the parent's nodes are `nodes`."""
@@ -237,6 +240,7 @@ class _Maker:
             # What stands in the parent already costs only the connection to it.
             self._append(name, value, prior.cost(name))
         self.latest[len(XT) : self.count] = np.arange(self.n_nodes)
+        self.dimensions = BankDimensions.of(prior, parent, size)
 
     def _append(self, kind: str, value: Array, cost: float) -> None:
         if kind not in self.kind_names:
@@ -264,6 +268,8 @@ class _Maker:
                     cost = self.prior.cost(name)
                     if not is_paid:
                         cost = _cost_of(expression, node, self.prior)
+                    if self.dimensions is not None:
+                        self.dimensions.graft(self.count, expression, node)
                     self._append(name, value, cost)
                     self.grafts.append((expression, node))
                     limit -= 1
@@ -271,6 +277,8 @@ class _Maker:
     def add_monomials(self) -> None:
         """Add products and quotients of a few inputs."""
         drawn = Monomials.draw(self.prior, self.XT, self.chances, self.rng, self.count)
+        if self.dimensions is not None:
+            self.dimensions.mend_monomials(drawn)
         self.monomials = drawn
         start, end = self.count, self.count + len(drawn)
         self.table[start:end] = drawn.values(self.XT)
@@ -296,6 +304,8 @@ class _Maker:
                 src[:, a] = self._sources(mask, count, first)
                 w[:, a], b[:, a] = self._constants(unit, a, spread[src[:, a]])
                 w[src[:, a, 0] == src[:, a, 1], a, 1] = 0.0  # the same twice might cancel
+                if self.dimensions is not None:
+                    self.dimensions.mend(src[:, a], w[:, a], b[:, a])
             # A source that is not used must not spoil the sum by being undefined.
             src[w == 0.0] = 0
             unit_of.append(np.full(count, number))
@@ -341,6 +351,9 @@ class _Maker:
         unit_costs = np.array([self.prior.cost(u.name) for u in self.units])
         added = np.where(used, self.costs[layer.sources], 0.0).sum(axis=(1, 2))
         self.costs[start:end] = unit_costs[layer.unit_of] + added
+        if self.dimensions is not None:
+            units = [self.units[number] for number in layer.unit_of]
+            self.dimensions.layer(start, units, layer.sources, layer.weights, layer.biases)
         self.count = end
 
     def _permitted(self, unit: Unit, argument: int) -> NDArray[np.bool_]:
@@ -351,6 +364,8 @@ class _Maker:
         mask = np.array(ok)[self.kinds[: self.count]]
         for i, name in enumerate(self.names):
             mask[i] = self.prior.allows_input(unit.name, argument, name)
+        if self.dimensions is not None:
+            mask &= self.dimensions.may_enter(unit, self.count)
         return mask
 
     def _sources(self, mask: NDArray[np.bool_], count: int, first: int) -> NDArray[np.int64]:
@@ -406,6 +421,8 @@ class _Maker:
         table = self.table[:n]
         # Entries that overflow or are undefined somewhere are blanked: their gain is zero.
         table[~(np.abs(table).max(axis=1) < LARGEST)] = 0.0
+        if self.dimensions is not None:
+            table[~self.dimensions.right[:n]] = 0.0
         return Bank(
             np.ascontiguousarray(table[:, : self.n_rows]),
             self.kind_names,
@@ -417,6 +434,7 @@ class _Maker:
             tuple(self.layers),
             self.monomials,
             tuple(self.grafts),
+            self.dimensions,
         )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 from ieql.prior import Prior
@@ -164,6 +165,8 @@ def n_structures(
     """How many structures of a size there are; if far more than `most`, an estimate of them."""
     # Each level has several times as many as the one before: making it would take long, too.
     grammar, below, ratio = grammar_of(prior, names, inputs), 0, 1.0
+    if not grammar.can_make(size):
+        return most + 1
     for n in range(1, size):
         number = len(grammar.structures(n))
         if number > below:
@@ -248,10 +251,11 @@ def refined(
 ) -> Iterator[FittedExpression | None]:
     """The best fits, on more rows, without the offsets that their rows do not ask for."""
     for t in tried:
-        if not t.expression.is_allowed(prior):
+        possible = mended(t.expression, prior) if t.expression.is_allowed(prior) else None
+        if possible is None:
             yield None
             continue
-        state = fitted(t.expression, sample, STEPS, patient=True)
+        state = fitted(possible, sample, STEPS, patient=True)
         yield None if state is None else without_offsets(state, sample, prior)
 
 

@@ -11,12 +11,15 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.dataset import Scaling
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import rule_of
+from ieql.equations.expression import Expression
 from ieql.equations.simplify import simplify
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
@@ -33,7 +36,7 @@ from ieql.training.fast.complete import (
 from ieql.training.fast.island import FastSettings, Training, run_island
 from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.separate import CLEAR, SINGLE_OFFSETS, is_known_well, separated
-from ieql.training.fast.similarity import Similarity, similarities
+from ieql.training.fast.similarity import Similarity, known_similarities, similarities
 from ieql.training.fast.smoothed import Smoothed
 from ieql.training.fast.styles import ALL_OFFSETS, NO_OFFSETS
 from ieql.training.fast.waves import waves
@@ -41,7 +44,7 @@ from ieql.training.fast.worth import length, worthwhile
 from ieql.training.parallel import in_parallel
 from ieql.training.task import EXACT, Task
 
-__all__ = ["grouped"]
+__all__ = ["grouped", "grouped_by_units"]
 
 Array = NDArray[np.float64]
 SURE = 0.2
@@ -57,12 +60,20 @@ LARGEST = 10.0
 EFFORT = Effort(starts=32, kept=2, steps=20)
 REFINED = 24
 """Fits that are looked at more closely."""
+FEW_WRITTEN = 3
+"""The same where units tell the groups and an equation of them is exact."""
 WRITTEN = 8
 """Equations of groups that are written in the inputs."""
 PROBED = 200
 """Rows that tell whether two ways to write an equation are the same."""
 MOST_WAYS = 3
 """Similarities that are followed."""
+FOR_TRYING = 0.5
+"""Part of the time for structures of groups that units tell, at most."""
+FOR_REWRITING = 0.8
+"""Part of the time for writing them in the inputs; the rest is for fits."""
+LEAST_FOR_FITS = 0.3
+"""Seconds for these fits, in any case."""
 FOR_GROWING = 0.75
 """Part of the time left for trainings, at most; the rest is for writing equations in the inputs."""
 ROUNDS, ISLANDS = 3, 4
@@ -115,6 +126,45 @@ def grouped(
     now = time.monotonic()
     _grow(best, replace(effort, deadline=now + FOR_GROWING * (deadline - now)))
     found = [c for view in views for c in view.written(task, deadline)]
+    return sorted(found, key=lambda c: length(task, c.rmse_train**2, c.n_constants, c.complexity))
+
+
+def grouped_by_units(
+    task: Task, seed: int, deadline: float = math.inf, n_jobs: int | None = 1
+) -> list[Candidate]:
+    """The same where physical units tell the groups (Buckingham, 1914); none without a rule.
+
+    No surrogate is asked: an equation with constants that have no units is one of such groups.
+    """
+    rule = rule_of(task.prior, task.names)
+    if rule is None or len(task.inputs) < 2 or time.monotonic() > deadline:
+        return []
+    symmetries = np.array(rule.symmetries(task.inputs))
+    now = time.monotonic()
+    effort = _Effort(seed, now + FOR_TRYING * (deadline - now), BOTH, n_jobs)
+    views: list[_View] = []
+    with np.errstate(all="ignore"):
+        for similarity in known_similarities(symmetries, task.train.XT, task.inputs):
+            view = _View.of(task, similarity)
+            if view is None:
+                continue
+            views.append(view)
+            for candidate in chain(
+                power_laws(view.task, effort.deadline), _enumerated(view.task, effort)
+            ):
+                view.archive.add(candidate)
+                if view.archive.is_exact:
+                    break
+            if view.archive.is_exact or effort.is_late:
+                break
+        views.sort(key=lambda view: view.length)
+        if views and not views[0].archive.is_exact:
+            # What takes longer is for the most promising groups.
+            for candidate in _slowly_found(views[0].task, effort):
+                views[0].archive.add(candidate)
+            now = time.monotonic()
+            _grow(views[0], replace(effort, deadline=now + FOR_TRYING * (deadline - now)))
+        found = [c for view in views[:1] for c in view.written(task, deadline)]
     return sorted(found, key=lambda c: length(task, c.rmse_train**2, c.n_constants, c.complexity))
 
 
@@ -192,7 +242,7 @@ class _View:
         box = Scaling.minmax(rows.XT.T)
         smaller = Task(
             names=tuple(f"group {i + 1}" for i in range(similarity.n_groups)),
-            prior=task.prior,
+            prior=task.prior.for_target(None),  # groups have dimensions of their own
             train=rows,
             validation=rows,
             centre=box.offset,
@@ -215,12 +265,20 @@ class _View:
         """The best equations in the inputs, fitted to the rows."""
         # The simpler ones, too: what a group is a little off by, longer equations make up for.
         chosen = [*self.archive.rivals[:WRITTEN], *self.archive.front]
+        if task.has_rule and self.archive.is_exact:
+            chosen = [*self.archive.rivals[:FEW_WRITTEN], *list(self.archive.front)[:FEW_WRITTEN]]
         probe = np.ascontiguousarray(task.train.XT[:, :PROBED].T)
-        shortest = []
+        shortest: list[Expression] = []
+        now = time.monotonic()
+        is_late = now + FOR_REWRITING * (deadline - now)
         for e in dict.fromkeys(c.expression for c in chosen):
+            if task.has_rule and shortest and time.monotonic() > is_late:
+                break
             ways = self.similarity.expressions(task.names, e, self.scale)
             shorter = [simplify(way, probe, task.prior) for way in ways]
             shortest.append(min(shorter, key=task.size))
+        if task.has_rule:  # what was written is not thrown away
+            deadline = max(deadline, time.monotonic() + LEAST_FOR_FITS)
         return worthwhile(task, shortest, deadline, REFINED_ROWS)
 
 
@@ -233,6 +291,14 @@ def _candidates(task: Task, effort: _Effort) -> Iterator[Candidate]:
         exact |= candidate.rmse_train < EXACT
         yield candidate
     if len(task.names) > 1 and not exact:
+        yield from separated(task, effort.seed, effort.deadline)
+
+
+def _slowly_found(task: Task, effort: _Effort) -> Iterator[Candidate]:
+    """Waves and parts, where there is time for them."""
+    if not effort.is_late:
+        yield from waves(task, effort.deadline)
+    if len(task.names) > 1 and not effort.is_late:
         yield from separated(task, effort.seed, effort.deadline)
 
 
@@ -266,7 +332,8 @@ def _grow(view: _View, effort: _Effort) -> None:
     """Some trainings with groups for inputs, as in the search for the whole."""
     archive, task = view.archive, view.task
     for number in range(ROUNDS):
-        if archive.is_exact or effort.is_late:
+        # In no time nothing may have been found that could be grown.
+        if archive.is_exact or effort.is_late or not len(archive):
             return
         known = archive.shared()
         jobs = []

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.simplify import expansions, gauge
 from ieql.selection import Candidate
@@ -202,5 +203,10 @@ def _children(
         if tries.get(skeleton, 0) >= 2 or not expression.is_allowed(task.prior):
             continue
         tries[skeleton] = tries.get(skeleton, 0) + 1
-        child = fitted(expression, sample, settings.steps, gauged=True, patient=True)
+        possible = mended(expression, task.prior)
+        if possible is None:
+            continue
+        # Without some offsets its scales may be fixed in another way.
+        gauged = possible is expression
+        child = fitted(possible, sample, settings.steps, gauged=gauged, patient=True)
         yield child if child is not None and child.error < 4.0 * state.error else None

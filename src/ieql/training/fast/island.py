@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.archive import Archive, knees
@@ -234,7 +235,8 @@ def _judged(
         return None
     if not state.expression.is_allowed(task.prior):
         return None
-    strict = fitted(state.expression, final, settings.final_steps)
+    possible = mended(state.expression, task.prior)
+    strict = None if possible is None else fitted(possible, final, settings.final_steps)
     return None if strict is None else task.candidate(strict.expression, strict.program)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
 from ieql.equations.builder import Builder
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import addresses
 from ieql.prior import Prior
@@ -189,7 +190,10 @@ def _state(
     expression = law.expression(task.names, inputs, task.prior)
     if not expression.is_allowed(task.prior):
         return None
-    state = fitted(expression, sample, settings.fit_steps, patient=True)
+    possible = mended(expression, task.prior)
+    if possible is None:
+        return None
+    state = fitted(possible, sample, settings.fit_steps, patient=True)
     return None if state is None else drop_unneeded(state, sample, task.prior)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ieql.equations.dimensions import rule_of
 from ieql.equations.expression import Expression, Sum
 from ieql.selection import Candidate
+from ieql.training.fast.eliminate import fitted
 from ieql.training.task import Task
 
 __all__ = ["lines"]
@@ -26,6 +28,9 @@ def lines(task: Task) -> Iterator[Candidate]:
     columns = np.vstack([np.ones(len(sample)), sample.XT]) * root
     target = sample.y * root
     chosen: list[int] = []
+    rule = rule_of(task.prior, task.names)
+    # Terms of a wrong dimension would spoil all longer lines.
+    barred = [] if rule is None else [i for i, d in enumerate(rule.inputs) if not rule.may_add(d)]
     for _ in range(min(MOST_TERMS, len(task.names), len(sample) - 2)):
         fixed = columns[[0, *(1 + j for j in chosen)]]
         basis = np.linalg.qr(fixed.T)[0]
@@ -36,6 +41,7 @@ def lines(task: Task) -> Iterator[Candidate]:
             size > 1e-12 * np.sum(columns[1:] ** 2, axis=1), size, np.inf
         )
         gain[chosen] = 0.0
+        gain[barred] = 0.0
         best = int(np.argmax(gain))
         if not gain[best] > 0.0:
             return
@@ -43,6 +49,11 @@ def lines(task: Task) -> Iterator[Candidate]:
         fixed = columns[[0, *(1 + j for j in chosen)]]
         (bias, *weights), *_ = np.linalg.lstsq(fixed.T, target, rcond=None)
         line = Sum(float(bias), tuple(chosen), tuple(float(w) for w in weights))
-        candidate = task.candidate(Expression(task.names, (), (line,)))
+        expression = Expression(task.names, (), (line,))
+        if rule is not None:
+            possible = rule.mended(expression)
+            state = None if possible is None else fitted(possible, sample, 1)
+            expression = expression if state is None else state.expression
+        candidate = task.candidate(expression)
         if candidate is not None:
             yield candidate

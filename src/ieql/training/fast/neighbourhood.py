@@ -18,6 +18,7 @@ import numpy as np
 
 from ieql.data.sample import Sample
 from ieql.equations.builder import Builder, translate
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.program import Program
 from ieql.selection import Candidate, description_length
@@ -74,10 +75,11 @@ def explored(
         for trial in _replaced(task, expression, place, seed, deadline):
             if time.monotonic() > deadline:
                 break
-            if not trial.is_allowed(task.prior):
+            possible = mended(trial, task.prior) if trial.is_allowed(task.prior) else None
+            if possible is None:
                 continue
             sample = task.train.head(REFINED_ROWS)
-            state = fitted(trial, sample, STEPS, patient=True)
+            state = fitted(possible, sample, STEPS, patient=True)
             if state is None:
                 continue
             state = without_offsets(state, sample, task.prior)

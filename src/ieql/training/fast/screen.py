@@ -81,6 +81,17 @@ class Screen:
             (len(e.nodes), 0)
         ]
         self.masks = [self._mask(k, a) for k, a in self.places]
+        self.factor_masks = self.masks
+        dimensions = bank.dimensions
+        if dimensions is not None:
+            n, kinds = len(bank.values), dimensions.rule.of_sums(e)
+            # A term has the dimension of its sum, a factor that is added to 1 has none.
+            plain = dimensions.plain[:n]
+            self.factor_masks = [mask & plain for mask in self.masks]
+            self.masks = [
+                mask & dimensions.matching(kind, n)
+                for mask, kind in zip(self.masks, kinds, strict=True)
+            ]
 
     def _mask(self, k: int, a: int) -> NDArray[np.bool_]:
         """Which entries may enter this argument: permitted, and not depending on it."""
@@ -139,7 +150,7 @@ class Screen:
         make: Callable[[int, int, float], Proposal],
         kinds: bool,
     ) -> list[Proposal]:
-        gains, weights = self.gains(D, self.bank.values, self.masks)
+        gains, weights = self.gains(D, self.bank.values, self.masks if kinds else self.factor_masks)
         best = self._best_of_each_size(gains, n, 0.0)
         if kinds:
             best += self._best_of_each_kind(gains, 0.0, best)

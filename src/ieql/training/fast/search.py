@@ -24,7 +24,7 @@ from ieql.selection import Candidate
 from ieql.training.fast.accurate import can_be_accurate, least_worth
 from ieql.training.fast.complete import Coverage
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
-from ieql.training.fast.grouped import grouped
+from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
@@ -54,6 +54,8 @@ BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
 """Part of the time left that goes into groups of inputs, at most."""
+FOR_GROUPS_BY_UNITS = 0.35
+"""The same for groups that physical units tell: they come first, when nothing else was tried."""
 ROUNDS_FOR_ACCURACY = 20
 """Rounds for accuracy, where it is asked for, to each other round."""
 STALLED, STALLED_AT_NOISE = 8, 2
@@ -125,10 +127,14 @@ class FastTrainer(Trainer):
         for k in range(len(state.tasks)):
             if not state.progress[k].looked:
                 _first_look(state, k, budget)
+            if not state.progress[k].by_units:
+                _group_by_units(state, k, budget)
             while (due := next_due(state, k)) is not None and time.monotonic() < budget.deadline:
                 if not cover(state, k, due, budget):
                     return
-                _measure(state, k, budget)
+                # By their dimensions most sizes have no structures at all.
+                if due.number or not state.tasks[k].has_rule:
+                    _measure(state, k, budget)
         if state.number + state.n_accurate >= (budget.max_trainings or math.inf):
             return
         for k in range(len(state.tasks)):
@@ -236,11 +242,38 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
     with np.errstate(all="ignore"):
         for guess in task.guesses:
             state.add(k, task.candidate(guess))
-        for found in (power_laws(task, budget.deadline), waves(task, budget.deadline)):
-            for candidate in found:
-                state.add(k, candidate)
+        for candidate in power_laws(task, budget.deadline):
+            state.add(k, candidate)
+        if not task.has_rule:
+            _look_for_waves(state, k, budget)
     state.progress[k].looked = True
     _measure(state, k, budget)
+
+
+def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
+    """Groups of inputs that physical units tell, where there is a rule about them."""
+    progress, task = state.progress[k], state.tasks[k]
+    if task.has_rule and not progress.exact:
+        budget.tell()  # a checkpoint from here begins with the groups
+    progress.by_units = True
+    if progress.exact or not task.has_rule:
+        return
+    _measure(state, k, budget)  # for the second time: a power law may leave nothing but noise
+    if progress.at_noise:
+        return
+    now = time.monotonic()
+    with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
+        deadline = now + FOR_GROUPS_BY_UNITS * (budget.deadline - now)
+        for candidate in grouped_by_units(task, budget.seed + 7919 * k, deadline, budget.n_jobs):
+            state.add(k, candidate)
+        if task.may_wave and not state.archives[k].is_exact:
+            _look_for_waves(state, k, budget)
+    _measure(state, k, budget)
+
+
+def _look_for_waves(state: FastState, k: int, budget: Budget) -> None:
+    for candidate in waves(state.tasks[k], budget.deadline):
+        state.add(k, candidate)
 
 
 def _may_separate(state: FastState, k: int) -> bool:

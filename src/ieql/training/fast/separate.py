@@ -12,11 +12,13 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression
 from ieql.equations.simplify import simplify
 from ieql.prior import Prior
@@ -109,9 +111,10 @@ class _Search:
     seed: int
     deadline: float
 
-    @property
+    @cached_property
     def prior(self) -> Prior:
-        return self.task.prior
+        # A part has a dimension of its own: only the whole is judged by it.
+        return self.task.prior.for_target(None)
 
     @property
     def is_late(self) -> bool:
@@ -169,7 +172,7 @@ def _shorter(search: _Search, found: Sequence[_Found]) -> Iterator[Expression]:
     """The equations in their simplest form: that a²·b² is (a·b)² no part can know."""
     probe = np.ascontiguousarray(search.task.train.XT[:, :TABLE].T)
     for f in found:
-        yield simplify(f.expression, probe, search.prior)
+        yield simplify(f.expression, probe, search.task.prior)
 
 
 # --- one part ----------------------------------------------------------------------------------
@@ -381,6 +384,9 @@ def _joined(
             # What is not allowed in one place may be so in another: only the whole is judged.
             if not state.expression.is_allowed(prior):
                 continue
+            possible = mended(state.expression, search.task.prior)
+            if possible is not None and possible is not state.expression:
+                state = fitted(possible, sample, STEPS, patient=True) or state
         found.append(_found(search, state))
     return found
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from ieql.training.fast.power_form import product_of_powers
 from ieql.training.fast.smoothed import Smoothed
 from ieql.units import DIV, MUL
 
-__all__ = ["Group", "Similarity", "similarities"]
+__all__ = ["Group", "Similarity", "known_similarities", "similarities"]
 
 Array = NDArray[np.float64]
 POINTS = 250
@@ -181,6 +181,32 @@ def similarities(smooth: Smoothed, XT: Array, scale: Array | None = None) -> Ite
         yield Similarity(sums, signs, none, tuple(Group(((i, 1.0),)) for i in range(len(sums))))
 
 
+def known_similarities(symmetries: Array, XT: Array, inputs: Sequence[int]) -> Iterator[Similarity]:
+    """The same for symmetries that are known beforehand, as by physical units.
+
+    Parameters
+    ----------
+    symmetries : array (symmetries, inputs + 1)
+        The exponents of the inputs, and the power of the function; rows are independent.
+    XT : array (inputs, rows)
+        Rows of the data.
+    inputs : sequence of int
+        What the function depends on.
+    """
+    sums = tuple(((i, 1.0),) for i in inputs)
+    signs = tuple(_sign(XT[i]) for i in inputs)
+    n_groups = len(sums) - len(symmetries)
+    if not len(symmetries) or not n_groups:
+        return
+    for way in islice(_ways(symmetries, sums, signs, None), MOST_WAYS[min(n_groups, 2)]):
+        yield way
+        if n_groups == 1:
+            # Which of a group and its inverse says it better, no slopes tell here.
+            powers = tuple((i, -p) for i, p in way.groups[0].powers)
+            if all(signs[i] != 0.0 for i, _ in powers):
+                yield replace(way, groups=(Group(powers),))
+
+
 def _sign(values: Array) -> float:
     if np.all(values > 0.0):
         return 1.0
@@ -291,7 +317,7 @@ def _ways(
     symmetries: Array,
     sums: Sequence[tuple[tuple[int, float], ...]],
     signs: Sequence[float],
-    slopes: _Slopes,
+    slopes: _Slopes | None,
 ) -> Iterator[Similarity]:
     """The same symmetries by other pivots, the simplest to write first."""
     k, d = len(symmetries), len(sums)
@@ -310,7 +336,7 @@ def _ways(
         groups = []
         for j in others:
             powers = _powers([(j, 1.0), *((p, -exact[row, j]) for row, p in enumerate(pivots))])
-            falls = signs[j] != 0.0 and slopes.falls(j, Group(powers))
+            falls = slopes is not None and signs[j] != 0.0 and slopes.falls(j, Group(powers))
             groups.append(Group(tuple((i, -p) for i, p in powers) if falls else powers))
         weight = factor.weight + sum(g.weight for g in groups)
         found.append((weight, Similarity(tuple(sums), tuple(signs), factor, tuple(groups))))

@@ -52,6 +52,8 @@ class Progress:
     """Whether power laws and waves were looked for, ..."""
     parted: bool = False
     """... and parts that can be found one by one."""
+    by_units: bool = False
+    """Whether groups of inputs that physical units tell were looked at."""
     worth: float = float("inf")
     """Least of what rows and constants take (`ieql.training.fast.accurate.least_worth`), ..."""
     stalled: int = 0
@@ -95,6 +97,7 @@ class Progress:
             length=float(form["length"]) if form.get("length") is not None else float("inf"),
             looked=bool(form.get("looked")),
             parted=bool(form.get("parted")),
+            by_units=bool(form.get("by_units")),
             worth=float(form["worth"]) if form.get("worth") is not None else float("inf"),
             stalled=int(form.get("stalled", 0)),
         )

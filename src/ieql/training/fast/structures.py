@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from ieql.equations.dimensions import LOGARITHM, DimensionRule, Possible, rule_of
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.program import addresses
 from ieql.prior import Prior
@@ -29,6 +30,8 @@ RESOLUTION = 4
 CHEAPEST = 0.5
 """Costs below this make no finer sizes: there would be hundreds of them."""
 MOST_FACTORS = 4
+MOST_SUMS = 40_000
+"""Sums of one size that are made to find those of the right dimension: about a second."""
 
 
 class Term(NamedTuple):
@@ -82,6 +85,10 @@ class Grammar:
         """... all sums of them."""
         self._structures: dict[int, tuple[Structure, ...]] = {}
         self._permitted: dict[tuple[int, str, int], bool] = {}
+        rule = rule_of(prior, names)
+        self._rule = None if rule is None else rule.relaxed
+        self._dimensions: list[Possible] = []
+        """What the terms may have by the units of the inputs, if there is a rule."""
 
     def cost(self, source: str) -> int:
         """The cost of a connection, in quanta."""
@@ -103,9 +110,23 @@ class Grammar:
             self._structures[size] = tuple(
                 Structure(terms, size)
                 for terms in self.sums(size)
-                if self._fits(terms, "output", 0)
+                if self._fits(terms, "output", 0) and self._is_target(terms)
             )
         return self._structures[size]
+
+    def can_make(self, size: int) -> bool:
+        """Whether the sums of a size are few enough to be made.
+
+        By their dimensions few of them may be structures, so that these do not tell.
+        """
+        if self._rule is None:
+            return True
+        for n in range(1, size):
+            made, before = len(self.sums(n)), len(self.sums(max(n - RESOLUTION, 0)))
+            # There are about as many times more of the next connection as of the last one.
+            if made * max(made / max(before, 1), 1.0) ** (1 / RESOLUTION) > MOST_SUMS:
+                return False
+        return True
 
     def sums(self, size: int) -> list[Terms]:
         """All sums of this size, whatever unit they may be an argument of."""
@@ -113,6 +134,11 @@ class Grammar:
             n = len(self._sums)
             self._by_size.append([])
             for term in self._new_terms(n):
+                if self._rule is not None:
+                    dimensions = self._of_term(self._rule, term)
+                    if not dimensions:
+                        continue
+                    self._dimensions.append(dimensions)
                 self._by_size[n].append(len(self.terms))
                 self.terms.append(term)
             self._sums.append(list(self._new_sums(n)))
@@ -125,7 +151,9 @@ class Grammar:
                     if (not rest or rest[-1] <= term) and not any(
                         self._are_one(other, term) for other in rest
                     ):
-                        yield (*rest, term)
+                        terms = (*rest, term)
+                        if self._rule is None or self._of_sum(self._rule, terms):
+                            yield terms
 
     def _new_terms(self, size: int) -> Iterator[Term]:
         if size == self.cost("input"):
@@ -166,6 +194,29 @@ class Grammar:
                 else self.prior.allows(outer, argument, t.unit.name)
             )
         return self._permitted[key]
+
+    # --- dimensions ----------------------------------------------------------------------------
+
+    def _of_term(self, rule: DimensionRule, term: Term) -> Possible:
+        """What a term may have; empty if it is impossible."""
+        if term.unit is None:
+            return frozenset([rule.inputs[term.place]])
+        values = [self._of_sum(rule, a) for a in term.args]
+        if term.unit is not MUL:
+            return rule.unit(term.unit, values)
+        total = values[0]
+        for value in values[1:]:
+            total = rule.unit(MUL, (total, value))
+        return total
+
+    def _of_sum(self, rule: DimensionRule, terms: Terms) -> Possible:
+        return rule.sum([self._dimensions[t] for t in terms], offset=not terms)
+
+    def _is_target(self, terms: Terms) -> bool:
+        if self._rule is None:
+            return True
+        found = self._of_sum(self._rule, terms)
+        return found is not LOGARITHM and self._rule.is_target(found)
 
     # --- one form of each function -------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ieql.equations.dimensions import mended
 from ieql.equations.expression import Expression
 from ieql.selection import Candidate, description_length
 from ieql.training.fast.complete import without_offsets
@@ -74,9 +75,10 @@ def worthwhile(
         for expression in expressions:
             if time.monotonic() > deadline:
                 break
-            if not is_permitted(task, expression):
+            possible = mended(expression, task.prior) if is_permitted(task, expression) else None
+            if possible is None:
                 continue
-            state = fitted(rounded(expression, DIGITS), sample, STEPS, patient=True)
+            state = fitted(rounded(possible, DIGITS), sample, STEPS, patient=True)
             if state is None:
                 continue
             state = without_offsets(state, sample, task.prior)
