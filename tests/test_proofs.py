@@ -198,6 +198,31 @@ def test_what_is_no_certificate_is_refused_without_a_traceback(certificate, key)
         check(resealed(forged) if key != "sha256" else forged)
 
 
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_whatever_is_changed_nothing_untrue_is_proved(certificate, data):
+    """One entry, anywhere, becomes something else; the checksum is made anew."""
+    forged = copy.deepcopy(certificate)
+    place = forged
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict)
+                                        else range(len(place))))  # fmt: skip
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    strange = st.sampled_from([None, [], {}, "x", -1, 0, 10**400, 1e308, [[0, 1]], True])
+    place[key] = data.draw(st.one_of(strange, st.floats(allow_nan=False, allow_infinity=False)))
+    try:
+        check(resealed(forged))
+    except NotProvedError:
+        return
+    # What is proved nevertheless is true, of the equation and the domain that are there now.
+    e = Expression.from_dict(forged["expression"])
+    lower, upper = np.array([forged["domain"][name] for name in e.names], dtype=float).T
+    share = np.random.default_rng(0).random((200, len(lower)))
+    assert np.isfinite(e.evaluate(lower * (1 - share) + upper * share)).all()
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     expressions(n_inputs=2, max_units=5, names=("x", "y"), constants=st.floats(-3, 3)),

@@ -513,7 +513,7 @@ def check(certificate: dict[str, Any]) -> list[str]:
     """Check a certificate; return what it proves, or raise `NotProvedError`."""
     try:
         return _check(certificate)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise NotProvedError(f"it is not a certificate ({type(error).__name__}: {error})") from None
 
 

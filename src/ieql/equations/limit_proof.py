@@ -31,7 +31,7 @@ from ieql.equations.derivative import derivative
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.intervals import Enclosure
 from ieql.equations.mirror import has_parity, mirrored
-from ieql.equations.proof import violated
+from ieql.equations.proof import LITTLE_WORK, violated
 from ieql.shape import AT_LEAST, AT_MOST, Limit
 from ieql.units import Interval
 
@@ -197,7 +197,8 @@ class _Case:
             return bool(len(X))
 
         def look_closer() -> bool:
-            if not is_limit or not f.inputs or self.budget.is_spent:
+            hurry = self.budget.work < 10 * LITTLE_WORK or self.budget.is_spent
+            if not is_limit or not f.inputs or hurry:
                 return False
             found = descend(f, *box, self.rng, until=-1e-300 - slack)
             return is_refuted(found.point[:, None])
