@@ -354,7 +354,10 @@ def _front(
         complexity = fit.movable.expression.complexity(prior)
         if any(c.complexity <= complexity and BETTER * f.sigma <= fit.sigma for c, f in front):
             continue
-        candidate = _presented(fit, fleet, points, prior, bounds)
+        try:
+            candidate = _presented(fit, fleet, points, prior, bounds)
+        except np.linalg.LinAlgError:  # constants beyond all measure
+            continue
         if candidate is not None:
             front.append((candidate, fit))
     if not front:
