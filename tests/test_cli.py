@@ -387,6 +387,7 @@ def test_a_run_knows_the_files_it_came_from(stand_in):
         "targets": ["torque"],
         "inputs": ["speed", "load", "power"],
         "extrapolation": None,
+        "groups": None,
     }
 
 

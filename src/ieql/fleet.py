@@ -55,7 +55,7 @@ FITTING, ENDING = 0.6, 0.9
 """Parts of the time after that for fitting structures, and until which they are made readable."""
 SEARCHED = 6
 """Devices that are searched by themselves, those with the most rows."""
-LEAST_SEARCHED = 8
+LEAST_SEARCHED = 5
 """Rows that such a device must have."""
 LEAST_SECONDS = 1.5
 """Shorter searches find little; then fewer devices are searched."""
@@ -354,7 +354,10 @@ def _front(
         complexity = fit.movable.expression.complexity(prior)
         if any(c.complexity <= complexity and BETTER * f.sigma <= fit.sigma for c, f in front):
             continue
-        candidate = _presented(fit, fleet, points, prior, bounds)
+        try:
+            candidate = _presented(fit, fleet, points, prior, bounds)
+        except np.linalg.LinAlgError:  # constants beyond all measure
+            continue
         if candidate is not None:
             front.append((candidate, fit))
     if not front:
@@ -414,11 +417,20 @@ def _presented(
 
 
 def _own_covariance(fit: MixedFit, device: int) -> Array:
-    """What is not known of a device's numbers: its own from its rows, shared ones from all."""
-    is_shared = fit.spreads == 0.0
-    own = np.asarray(np.linalg.pinv(fit.precision(device), hermitian=True), dtype=np.float64)
-    own[np.ix_(is_shared, is_shared)] = fit.covariance[np.ix_(is_shared, is_shared)]
-    return own
+    """What is not known of a device's numbers: shared ones from all rows, its own beside them.
+
+    Where a shared number is off, the device's own make up for it: they vary together.
+    """
+    own, shared = np.flatnonzero(fit.spreads > 0.0), np.flatnonzero(fit.spreads == 0.0)
+    A, common = fit.information[device], fit.covariance[np.ix_(shared, shared)]
+    alone = np.linalg.inv(A[np.ix_(own, own)] + np.diag(fit.spreads[own] ** -2.0))
+    makes_up = -alone @ A[np.ix_(own, shared)]
+    covariance = np.zeros(A.shape)
+    covariance[np.ix_(shared, shared)] = common
+    covariance[np.ix_(own, shared)] = makes_up @ common
+    covariance[np.ix_(shared, own)] = common @ makes_up.T
+    covariance[np.ix_(own, own)] = alone + makes_up @ common @ makes_up.T
+    return covariance
 
 
 def _member(

@@ -140,10 +140,16 @@ def _recalibrated(
     target = model.targets[output]
     precise = old.equation(precise=True)
     with np.errstate(all="ignore"):
-        found = recalibrate(precise, old.band, rows, points, bounds)
-        if found is None:
-            raise IeqlError(_without_value(precise, rows, target))
-        made = _safe(found, precise, rows, points, model, bounds)
+        try:
+            found = recalibrate(precise, old.band, rows, points, bounds)
+            if found is None:
+                raise IeqlError(_without_value(precise, rows, target))
+            made = _safe(found, precise, rows, points, model, bounds)
+        except np.linalg.LinAlgError:
+            raise IeqlError(
+                f"The constants of the equation of {target!r} are too large, too small or too "
+                "alike to be fitted to these rows; give the columns in other units, or fit again."
+            ) from None
         if made is None:
             raise IeqlError(
                 f"No constants of the equation of {target!r} near the old ones are safe in the "

@@ -77,15 +77,6 @@ class MixedFit:
         values = self.mean if device is None else self.own[device]
         return self.movable.expression.with_constants(self.movable.theta(values))
 
-    def precision(self, device: int) -> Array:
-        """Inverse covariance of a device's own numbers; what is shared is held."""
-        held = np.where(self.spreads > 0.0, self.spreads, 1e-6 * self._sizes)
-        return self.information[device] + np.diag(held**-2.0)
-
-    @property
-    def _sizes(self) -> Array:
-        return np.maximum(np.abs(self.mean), 1e-280)
-
 
 def mixed_fit(
     expression: Expression,
