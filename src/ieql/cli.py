@@ -184,12 +184,33 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="CSV file with points outside the data, to select by."),
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Inputs that every equation has."),
+    ] = None,
+    together: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Inputs of which an equation has all or none; repeat for more."
+        ),
+    ] = None,
+    apart: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Inputs of which an equation has one at most; repeat for more."
+        ),
+    ] = None,
+    max_units: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Units (squares, products, ...) of an equation."),
+    ] = None,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
     from ieql.data.table import read_csv, split_file
 
     frame = read_csv(data)
+    chosen["prior"] = _with_rules(chosen["prior"], frame, require, together, apart, max_units)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
     X, y = split_file(data, frame, targets, wanted)
@@ -221,6 +242,35 @@ def fit(
     }
     model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
     _conclude(model, folder, "fit")
+
+
+def _with_rules(
+    prior: Any,
+    frame: pd.DataFrame,
+    require: Sequence[str] | None,
+    together: Sequence[str] | None,
+    apart: Sequence[str] | None,
+    max_units: int | None,
+) -> Any:
+    """A prior with the rules of the command line; those of its own that these do not replace stay.
+
+    Each --together and --apart is one list of names.
+    """
+    rules: dict[str, Any] = {}
+    if require:
+        rules["require"] = column_names(require, frame, "--require")
+    for key, groups in (("together", together), ("apart", apart)):
+        if groups:
+            rules[key] = [column_names([names], frame, f"--{key}") for names in groups]
+    if max_units is not None:
+        rules["max_units"] = max_units
+    if not rules:
+        return prior
+    from dataclasses import replace
+
+    from ieql.prior import Prior
+
+    return replace(Prior.of(prior), **rules)
 
 
 @app.command(cls=FitCommand, epilog=_examples("ieql resume runs/torque --time 60"))

@@ -34,7 +34,7 @@ from ieql.shared_fronts import shared_fronts
 from ieql.target import MANY_IF_ACCURATE, Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
-from ieql.training.trainers import Budget, State, Trainer, train
+from ieql.training.trainers import Budget, State, Trainer, mean_predictor, train
 
 __all__ = ["Earlier", "compile_for", "finish_candidate", "learn"]
 
@@ -343,10 +343,18 @@ def _finish_all(
         for key, function, args in jobs:
             if key not in finished:
                 finished[key] = function(*args[:-1], 0.0)
-    return {
+    found = {
         k: [c for key, c in sorted(finished.items()) if key[0] == k and c is not None]
         for k in which
     }
+    return {k: found[k] or _mean_alone(targets[k], options.output_bound) for k in which}
+
+
+def _mean_alone(target: Target, bound: float | None) -> list[Candidate]:
+    """The mean of the target, where no equation that the prior permits could be finished."""
+    mean = mean_predictor(target.task)
+    finished = None if mean is None else finish_candidate(mean, target, bound)
+    return [] if finished is None else [finished]
 
 
 def _front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
@@ -468,7 +476,9 @@ def _with_earlier(
                 saved=0.0,  # as this is
             )
         )
-    return thinned(Front([*measured, *front]))
+    known = [*measured, *front]
+    # The mean, shown as long as there was nothing else, may lack an input that must be there.
+    return thinned(Front([c for c in known if not c.is_step] or known))
 
 
 def _validation(target: Target) -> str:
@@ -544,7 +554,8 @@ def finish_candidate(
             target.scaling,
             rows,
             target.points,
-            target.task.prior,
+            # A step stands on the front only if nothing else does: the mean of the target.
+            target.task.prior if candidate.is_step else target.task.shown_prior,
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
             outside=target.extrapolation,
@@ -556,4 +567,6 @@ def finish_candidate(
         return None
     finished = target.candidate(equation, is_taught=surface is not None)
     # Written otherwise it may have become larger.
-    return finished if finished.complexity <= target.task.max_complexity else None
+    if finished.complexity > target.task.max_complexity:
+        return None
+    return replace(finished, is_step=True) if candidate.is_step else finished

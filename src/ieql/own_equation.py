@@ -151,7 +151,12 @@ def _sentences(model: FittedModel, own: Candidate, nats: float) -> tuple[str, ..
         found.append(
             f"It describes the data better than the selected equation, by {-nats:.1f} nats."
         )
-    if not own.expression.is_allowed(model.prior):
+    if not own.expression.keeps_rules(model.prior):
+        found.append(
+            "It could not have been shown on the front: it breaks a rule of the prior about the "
+            "inputs or the number of units of an equation."
+        )
+    elif not own.expression.is_allowed(model.prior):
         found.append("The search could not have found it: the prior prohibits a composition in it.")
     if own.proved is False:
         found.append("It is not safe in the whole domain: somewhere it has no value.")

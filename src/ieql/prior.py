@@ -11,13 +11,14 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.errors import IeqlError, nearest, shown
+from ieql.rules import WHOLE_KEYS, Rules
 from ieql.units import (
     COS,
     DIV,
@@ -42,7 +43,7 @@ MAX_SCALAR = 10_000
 PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 """PyYAML also reads 1_000, 010, 0x10 and 12:30, as 1000, 8, 16 and 750: no user means that."""
 PLAIN_FLOAT = re.compile(r"[^_:]*")
-KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies")
+KEYS = ("preset", "units", "costs", "prohibit", "inputs", "layers", "copies", *WHOLE_KEYS)
 RULES = ("not_in", "only_in")
 WAVES = (COS.name, SIN.name)
 """Units that differ by a phase: one is a notation of the other."""
@@ -90,6 +91,14 @@ class Prior:
         Number of hidden layers, and of copies of each unit per layer; None lets the search vary it.
     custom : sequence of Unit
         User-defined units, looked up before the table of units.
+    require : sequence of str
+        Inputs that every equation has.
+    together : sequence of sequences of str
+        Of each of these lists an equation has all inputs or none. A single list may stand alone.
+    apart : sequence of sequences of str
+        Of each of these lists an equation has one input at most. A single list may stand alone.
+    max_units : int or None
+        Units that an equation has at most: squares, products, logarithms …
 
     Examples
     --------
@@ -108,6 +117,12 @@ class Prior:
     layers: int | None = None
     copies: int | None = None
     custom: tuple[Unit, ...] = ()
+    require: tuple[str, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
+    max_units: int | None = None
+    rules: Rules = field(init=False, repr=False)
+    """The last four, about equations as a whole."""
     _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
     _answers: dict[tuple[str, int, str], bool] = field(init=False, repr=False, compare=False)
 
@@ -133,6 +148,12 @@ class Prior:
         assign("inputs", MappingProxyType(_checked_inputs(self.inputs, known)))
         assign("layers", _count(self.layers, "layers"))
         assign("copies", _count(self.copies, "copies"))
+        excluded = [name for name, rule in self.inputs.items() if rule.get("only_in") == ()]
+        limit = _count(self.max_units, "max_units")
+        rules = Rules.checked(self.require, self.together, self.apart, limit, excluded)
+        assign("rules", rules)
+        for key in WHOLE_KEYS:
+            assign(key, getattr(rules, key))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
         assign("_answers", {})
 
@@ -150,7 +171,8 @@ class Prior:
         rules = frozenset((column, *rule.items()) for column, rule in self.inputs.items())
         # Custom units compare by identity, which an unpickled one may have lost.
         custom = tuple(u.content for u in self.custom)
-        return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom
+        size = self.layers, self.copies
+        return self.units, costs, self.prohibit, rules, *size, custom, self.rules
 
     def __deepcopy__(self, memo: object) -> Prior:
         return self  # it never changes
@@ -159,7 +181,8 @@ class Prior:
         # Mapping proxies do not pickle; the constructor makes them again.
         inputs = {column: dict(rule) for column, rule in self.inputs.items()}
         arguments = (self.units, dict(self.costs), self.prohibit, inputs)
-        return type(self), (*arguments, self.layers, self.copies, self.custom)
+        whole = (self.require, self.together, self.apart, self.max_units)
+        return type(self), (*arguments, self.layers, self.copies, self.custom, *whole)
 
     # What the rest of the package asks ------------------------------------------------------
 
@@ -220,6 +243,21 @@ class Prior:
             return outer in rule["only_in"]
         return outer not in rule.get("not_in", ())
 
+    @property
+    def for_parts(self) -> Prior:
+        """What holds for drafts and parts of an equation, too.
+
+        An equation that lacks an input may be a step to one that has it, and one of too many units
+        may be cut down; but inputs that stay apart do so in every part.
+        """
+        if not (self.require or self.together or self.max_units is not None):
+            return self
+        return replace(self, require=(), together=(), max_units=None)
+
+    def without(self, inputs: Iterable[str]) -> Prior:
+        """The same prior, but no equation may have these inputs."""
+        return replace(self, inputs={**self.inputs, **{name: {"only_in": ()} for name in inputs}})
+
     def _check_argument(self, outer: str, argument: int) -> None:
         arity = 1 if outer == "output" else self.unit(outer).arity
         if not 0 <= argument < arity:
@@ -234,6 +272,12 @@ class Prior:
                     f"The prior has a rule for input {shown(column)}, "
                     f"which is not a column of the data.{nearest(column, names)}"
                 )
+        for key, column in self.rules.names:
+            if column not in names:
+                raise IeqlError(
+                    f"The prior names {shown(column)} under {key!r}, which is not a column of the "
+                    f"data.{nearest(column, names)}"
+                )
 
     def words(self) -> list[str]:
         """Return the prior in plain sentences."""
@@ -247,6 +291,7 @@ class Prior:
         for column, rule in self.inputs.items():
             for kind, places in rule.items():
                 lines.append(_rule_in_words(column, kind, places))
+        lines += self.rules.words()
         for key in ("layers", "copies"):
             count = getattr(self, key)
             if count is not None:
@@ -307,7 +352,8 @@ class Prior:
 
         The settings start from those of ``preset`` (default: plain). ``costs`` change single
         entries of the preset's table; each other key (``units``, ``prohibit``, ``inputs``,
-        ``layers``, ``copies``) replaces the preset's value.
+        ``layers``, ``copies``, ``require``, ``together``, ``apart``, ``max_units``) replaces the
+        preset's value.
         """
         if not isinstance(mapping, Mapping):
             raise IeqlError(
@@ -327,7 +373,8 @@ class Prior:
         settings: dict[str, Any] = {
             key: mapping.get(key, getattr(start, key)) for key in KEYS if key != "preset"
         }
-        for key, nothing in (("units", ()), ("prohibit", ()), ("inputs", {}), ("costs", {})):
+        empty: dict[str, Any] = dict.fromkeys(("units", "prohibit", *WHOLE_KEYS[:3]), ())
+        for key, nothing in {**empty, "inputs": {}, "costs": {}}.items():
             if settings[key] is None:  # "prohibit:" with every line below commented out
                 settings[key] = nothing
         settings["costs"] = {**start.costs, **_mapping(settings["costs"], "costs")}
@@ -361,7 +408,7 @@ class Prior:
         for key in ("layers", "copies"):
             if getattr(self, key) is not None:
                 result[key] = getattr(self, key)
-        return result
+        return result | self.rules.to_dict()
 
     def to_yaml(self) -> str:
         """Return YAML text from which `from_yaml` makes an equal prior."""
@@ -371,7 +418,8 @@ class Prior:
         # Flow style None writes the innermost lists and mappings on one line each.
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
         # Some characters count as line breaks in YAML and are only safe when escaped.
-        plain = not any(c in name for name in self.inputs for c in "\x85\u2028\u2029")
+        names = (*self.inputs, *(name for _, name in self.rules.names))
+        plain = not any(c in name for name in names for c in "\x85\u2028\u2029")
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))
 
 

@@ -116,6 +116,9 @@ class Candidate:
     lines : tuple of int
         The lines of trainings for accuracy that it stems from (`ieql.training.fast.accurate`): none
         for what other trainings found, several for a mean of equations.
+    is_step : bool
+        Whether it lacks an input that the prior requires (`ieql.rules`): other equations may be
+        grown from it, but it is not shown.
     """
 
     expression: Expression
@@ -137,6 +140,7 @@ class Candidate:
     saved: float = 0.0
     is_taught: bool = False
     lines: tuple[int, ...] = ()
+    is_step: bool = False
 
     @property
     def rmse_rows(self) -> float:
@@ -188,6 +192,7 @@ class Candidate:
             "saved": self.saved,
             "is_taught": self.is_taught,
             "lines": list(self.lines),
+            **({"is_step": True} if self.is_step else {}),
         }
 
     @classmethod
@@ -223,6 +228,7 @@ class Candidate:
             saved=float(form.get("saved", 0.0)),
             is_taught=bool(form.get("is_taught", False)),
             lines=tuple(int(k) for k in form.get("lines", ())),
+            is_step=bool(form.get("is_step", False)),
             **errors,
         )
 
@@ -336,6 +342,10 @@ class Front:
         self._members.append(candidate)
         self._members.sort(key=self._objectives)
         return True
+
+    def clear(self) -> None:
+        """Forget all members."""
+        self._members = []
 
     def merge(self, other: Iterable[Candidate]) -> bool:
         """Add every candidate of `other`, a front or any other iterable; True if one entered."""

@@ -141,7 +141,7 @@ def _together(
         found = fitted_together([c.equation(precise=True) for c in candidates], samples)
     if found is None:
         return None
-    prior = targets[0].task.prior
+    prior = targets[0].task.shown_prior
     results = []
     for c, target, shared, part in zip(candidates, targets, found, samples, strict=True):
         if shared is None:

@@ -314,9 +314,13 @@ def prepare(
 def _without_constants(prior: Prior, data: Dataset) -> Prior:
     """The prior, with the inputs left out that have the same value in every row."""
     names = [data.feature_names[i] for i in constant_columns(data.X)]
-    if not names:
-        return prior
-    return replace(prior, inputs={**prior.inputs, **{name: {"only_in": ()} for name in names}})
+    for name in prior.require:
+        if name in names:
+            raise IeqlError(
+                f"The prior requires input {name!r}, which has the same value in every row; "
+                "measure it at others, or do not require it."
+            )
+    return prior.without(names) if names else prior
 
 
 def _domain_points(data: Dataset, seed: int) -> Array:
@@ -358,7 +362,8 @@ def _target(
     box = Scaling.minmax(inputs.transform(train.X))
     task = Task(
         names=train.feature_names,
-        prior=prior,
+        prior=prior.for_parts,
+        whole=None if prior.for_parts is prior else prior,
         train=_scaled(own.subset(~aside[: len(own)]).head(SEARCH_ROWS), inputs, scaling),
         validation=_scaled(
             checks.subset(~_kept_back(aside, own, checks)).head(SEARCH_ROWS), inputs, scaling

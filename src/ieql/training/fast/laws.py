@@ -190,13 +190,15 @@ def _state(
     if not expression.is_allowed(task.prior):
         return None
     state = fitted(expression, sample, settings.fit_steps, patient=True)
-    return None if state is None else drop_unneeded(state, sample, task.prior)
+    if state is None:
+        return None
+    return drop_unneeded(state, sample, task.prior_for(state.expression))
 
 
 def _draw_inputs(task: Task, archive: Archive, rng: np.random.Generator, most: int) -> Indices:
     d = len(task.names)
-    if d <= most:
-        return np.arange(d)
+    if len(task.inputs) <= most:
+        return np.array(task.inputs or range(d))
     chances = archive.input_chances(d, task.price)
     return np.sort(rng.choice(d, size=most, replace=False, p=chances))
 

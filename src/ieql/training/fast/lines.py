@@ -25,8 +25,12 @@ def lines(task: Task) -> Iterator[Candidate]:
     root = np.sqrt(sample.weight / sample.weight.sum())
     columns = np.vstack([np.ones(len(sample)), sample.XT]) * root
     target = sample.y * root
-    chosen: list[int] = []
-    for _ in range(min(MOST_TERMS, len(task.names), len(sample) - 2)):
+    rules = task.shown_prior.rules
+    # Inputs that must be there come first.
+    chosen = [task.names.index(name) for name in rules.missing(rules.require)]
+    chosen = [task.names.index(name) for name in rules.require] + chosen
+    others = np.array([i for i in range(len(task.names)) if i not in task.inputs], dtype=np.intp)
+    for _ in range(min(max(MOST_TERMS - len(chosen), 1), len(task.names), len(sample) - 2)):
         fixed = columns[[0, *(1 + j for j in chosen)]]
         basis = np.linalg.qr(fixed.T)[0]
         rest = columns[1:] - (columns[1:] @ basis) @ basis.T
@@ -36,10 +40,12 @@ def lines(task: Task) -> Iterator[Candidate]:
             size > 1e-12 * np.sum(columns[1:] ** 2, axis=1), size, np.inf
         )
         gain[chosen] = 0.0
+        gain[others] = 0.0
         best = int(np.argmax(gain))
-        if not gain[best] > 0.0:
+        if gain[best] > 0.0:
+            chosen.append(best)
+        elif not chosen:
             return
-        chosen.append(best)
         fixed = columns[[0, *(1 + j for j in chosen)]]
         (bias, *weights), *_ = np.linalg.lstsq(fixed.T, target, rcond=None)
         line = Sum(float(bias), tuple(chosen), tuple(float(w) for w in weights))
