@@ -19,11 +19,13 @@ from ieql.alternatives import with_rivals
 from ieql.ambiguity import with_ambiguity
 from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
+from ieql.data.sample import Sample
 from ieql.doubts import CROSS_FITTING, HELD_OUT, LEFT_OUT
 from ieql.equations.differences import cancelling_sums
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
+from ieql.equations.refit import refit
 from ieql.model import FittedModel, chosen, versions
 from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
@@ -61,6 +63,8 @@ NEXT_TO_NOTHING = 1e-3
 """Part of the target's spread that a plain equation may leave, whatever others do beyond it."""
 BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
+LOOKS = 20
+"""Times that an equation looks at rows far off, under a robust loss, before its fit is final."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 LATE = 0.96
@@ -394,7 +398,7 @@ def _without_differences(
         return list(range(len(finished)))
     shortest = float(np.min(lengths[~cancels]))
     least = min(c.rmse_train for c, is_one in zip(finished, cancels, strict=True) if not is_one)
-    if least < NEXT_TO_NOTHING * target.fitting.spread():
+    if least < NEXT_TO_NOTHING * target.spread:
         shortest = -math.inf
     return [i for i, is_one in enumerate(cancels) if not (is_one and shortest < lengths[i] + PLAIN)]
 
@@ -454,6 +458,22 @@ def _shared(
         options.output_bound,
     )
     return dict(enumerate(found))
+
+
+def _seen_by_best_fit(expression: Expression, target: Target, rows: Sample) -> Sample:
+    """Rows as an equation sees them whose constants are those of the robust loss.
+
+    They are fitted to what the equation sees of the rows, and it looks again.
+    """
+    inputs, output = target.inputs, target.scaling
+    e = expression.rescaled(inputs.offset, inputs.scale, output.offset.item(), output.scale.item())
+    seen = target.seen(e.canonical(), rows)
+    for _ in range(LOOKS):
+        e = refit(e.canonical(), seen)
+        before, seen = seen, target.seen(e, rows)
+        if np.allclose(before.y, seen.y, rtol=0.0, atol=1e-4 * seen.rmse(before.y) + 1e-300):
+            break
+    return seen
 
 
 def _with_earlier(
@@ -548,6 +568,8 @@ def finish_candidate(
     surface = target.surface if is_asked_for and candidate.is_taught else None
     rows = target.training if is_asked_for and surface is None else target.fitting
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
+        if target.is_robust and surface is None:
+            rows = _seen_by_best_fit(candidate.expression, target, rows)
         equation = finish(
             candidate.expression,
             target.inputs,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ieql.data.dataset import Dataset, Scaling
 from ieql.data.dependence import dependence
 from ieql.data.outliers import gross_outliers, stand_far_off
+from ieql.data.robust import THRESHOLDS, as_seen, first_trust
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted
@@ -63,8 +64,14 @@ LEAST_FOR_TAILS = 20
 """Rows from which on it can be told that noise has heavy tails, ..."""
 TAIL_ROWS = 5_000
 """... and those that tell it, where there are more."""
+LEAST_SIZE = 1e-6
+"""Part of its median below which the size of a target does not make errors larger."""
+ONE_VALUE = 0.7
+"""Part of the rows that may have one and the same value if the loss is robust."""
 RANKED = 2_000
 """Rows whose ranks tell whether there is a law at all."""
+LOCATING = 20
+"""Steps to the mean of the target under a robust loss."""
 ROUNDING = 1e-6
 """Part of the target's spread below which a residual is no reason to call a row an outlier."""
 
@@ -87,6 +94,8 @@ class Target:
         What a training sees of all this.
     left_out : array (rows,)
         Which of the rows, those to train by and then those to validate by, are outliers.
+    loss : str
+        What errors cost (`ieql.options.LOSSES`).
     """
 
     train: Sample
@@ -97,6 +106,22 @@ class Target:
     scaling: Scaling
     task: Task
     left_out: Mask
+    loss: str = "auto"
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether rows far off count less than by the square of their distance."""
+        return self.loss in THRESHOLDS
+
+    def seen(self, expression: Expression, rows: Sample | None = None) -> Sample:
+        """Rows, those that fit the constants if no others are given, as an equation sees them.
+
+        If the loss is robust, rows far from it are moved towards it (`ieql.data.robust`).
+        """
+        rows = self.fitting if rows is None else rows
+        if not self.is_robust:
+            return rows
+        return as_seen(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
 
     @cached_property
     def rows(self) -> Sample:
@@ -125,7 +150,18 @@ class Target:
         """A smooth surface through all rows, for equations that were taught by one."""
         from ieql.training.fast.surface import laid  # its imports are not for everyone
 
-        return laid(self.rows.subset(~self.left_out), self.task.inputs)
+        rows = self.rows.subset(~self.left_out)
+        if self.is_robust:
+            rows = replace(rows, weight=rows.weight * first_trust(rows))
+        return laid(rows, self.task.inputs)
+
+    @cached_property
+    def spread(self) -> float:
+        """Standard deviation of the target, as the loss sees it."""
+        if not self.is_robust:
+            return self.fitting.spread()
+        constant = Expression(self.task.names, (), (Sum(self.mean_errors["mean"]),))
+        return self.seen(constant).spread()
 
     def has_many_constants(self, n_parameters: int) -> bool:
         """Whether an equation is so large that nobody reads it, as may be asked for."""
@@ -146,7 +182,13 @@ class Target:
     def mean_errors(self) -> dict[str, float]:
         """Errors of the mean predictor, at which the selection criteria clip."""
         mean = float(np.average(self.fitting.y, weights=self.fitting.weight))
+        if self.is_robust:
+            mean = float(np.median(self.fitting.y))
         constant = Expression(self.task.names, (), (Sum(mean),))
+        for _ in range(LOCATING if self.is_robust else 0):
+            rows = self.seen(constant)
+            mean = float(np.average(rows.y, weights=rows.weight))
+            constant = Expression(self.task.names, (), (Sum(mean),))
         errors = {"mean": mean, "validation": self.validation_error(constant)}
         if self.extrapolation is not None:
             errors["extrapolation"] = _rmse(constant, self.extrapolation)
@@ -171,17 +213,17 @@ class Target:
         measured by rows kept back, too, as the best of many there is the best by chance.
         """
         if not self.is_cross_fitted:
-            return _rmse(expression, self.held_out)
+            return _rmse(expression, self.seen(expression, self.held_out))
         errors = []
         if self.task.accurate and self.surface is not None:
             rows = self.rows.subset(~self.left_out)
             errors.append(self.surface.expected(expression.evaluate(rows.XT.T)[:, 0]))
             if is_taught:
                 return errors[0]
-        fitting = self.fitting
+        fitting = self.seen(expression)
         if self.has_many_constants(expression.n_parameters):
-            fitting = self.training
-            errors.append(_rmse(expression, self.held_out))
+            fitting = self.seen(expression, self.training)
+            errors.append(_rmse(expression, self.seen(expression, self.held_out)))
         errors.append(cross_fitted(expression, fitting) * self.flattery(expression))
         return max(errors)
 
@@ -194,7 +236,7 @@ class Target:
     def errors(self, expression: Expression, is_taught: bool = False) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
         return (
-            _rmse(expression, self.fitting),
+            _rmse(expression, self.seen(expression)),
             self.validation_error(expression, is_taught),
             _rmse(expression, self.extrapolation),
         )
@@ -215,7 +257,8 @@ class Target:
         rows = self.fitting
         mean = self.mean_errors["mean"]
         residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
-        scale = max(rows.rmse(rows.y - residual), ROUNDING * rows.spread())
+        seen = self.seen(expression)
+        scale = max(seen.rmse(rows.y - residual), ROUNDING * self.spread)
         if not (math.isfinite(scale) and scale > 0.0):
             return math.inf if scale == 0.0 else -math.inf
         costs = [
@@ -232,7 +275,7 @@ class Target:
         rows to say so; where there are very many, some of them tell it.
         """
         rows = self.fitting.head(TAIL_ROWS)
-        if len(rows) < LEAST_FOR_TAILS:
+        if len(rows) < LEAST_FOR_TAILS or self.is_robust:
             return 0.0
         residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
         gained = heavier_tails(residual, rows.weight, DEGREES)
@@ -347,9 +390,12 @@ def _target(
     beyond = None
     if outside is not None:
         beyond = _sample(outside[0], outside[1][:, k], np.ones(len(outside[0])))
+    own, checks = _weighted(own, checks, options.loss, train.target_names[k])
+    measured = own, checks
     aside = np.zeros(len(_all_rows(own, checks)), dtype=bool)
     if options.loss == "auto":
         aside = _set_aside(own, checks)
+    own, checks = _trusted(own, checks, options.loss)
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
@@ -387,7 +433,54 @@ def _target(
         and own.n_rows >= LEAST_FOR_ACCURACY,
         max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
     )
-    return Target(own, checks, beyond, points, inputs, scaling, task, aside)
+    return Target(*measured, beyond, points, inputs, scaling, task, aside, options.loss)
+
+
+def _weighted(own: Sample, checks: Sample, loss: str, name: str) -> tuple[Sample, Sample]:
+    """Rows to train and to validate by, weighted as the loss asks.
+
+    For relative errors a row weighs 1/y²; the weights keep their sum, the number of rows.
+    """
+    if loss in THRESHOLDS:
+        _refuse_one_value(_all_rows(own, checks), loss, name)
+    if loss != "relative":
+        return own, checks
+    rows = _all_rows(own, checks)
+    low, high = float(rows.y.min()), float(rows.y.max())
+    if low <= 0.0 <= high:
+        raise IeqlError(
+            f"loss='relative' compares errors with the size of {name!r}, which goes from {low:g} "
+            f"to {high:g}: all values must be above zero, or all below; use another loss, or give "
+            "standard deviations (sigma)."
+        )
+    size = np.abs(rows.y)
+    weight = rows.weight / np.maximum(size / np.median(size), LEAST_SIZE) ** 2
+    weight *= rows.weight.sum() / weight.sum()
+    return _with_weights(own, checks, weight)
+
+
+def _refuse_one_value(rows: Sample, loss: str, name: str) -> None:
+    """Refuse a target that hardly ever changes: to a robust loss all other values are outliers."""
+    values, place = np.unique(rows.y, return_inverse=True)
+    share = np.bincount(place, weights=rows.weight).max() / rows.weight.sum()
+    if len(values) > 1 and share > ONE_VALUE:
+        raise IeqlError(
+            f"{share:.0%} of the rows of {name!r} have the same value, so that loss={loss!r} would "
+            "take all others for outliers; use loss='squared'."
+        )
+
+
+def _trusted(own: Sample, checks: Sample, loss: str) -> tuple[Sample, Sample]:
+    """The rows as the search weighs them: if the loss is robust, those far off less."""
+    if loss not in THRESHOLDS:
+        return own, checks
+    rows = _all_rows(own, checks)
+    return _with_weights(own, checks, rows.weight * first_trust(rows))
+
+
+def _with_weights(own: Sample, checks: Sample, weight: Array) -> tuple[Sample, Sample]:
+    train = replace(own, weight=weight[: len(own)])
+    return train, train if checks is own else replace(checks, weight=weight[len(own) :])
 
 
 def _all_rows(train: Sample, validation: Sample) -> Sample:

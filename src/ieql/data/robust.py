@@ -1,0 +1,149 @@
+"""Losses under which rows far off count less than by their square: Huber's, and the absolute error.
+
+Huber's estimate (1964) solves Σ ψ(r/s) ∂f/∂θ = 0, where ψ cuts residuals off at a few times their
+usual size s. Least squares on the target f + s ψ(r/s)/E[ψ'], made of the equation's own prediction,
+takes a Newton step towards it; at the solution its residuals have just the spread by which the
+estimate scatters. So an equation that is fitted to its own such target, and judged by it, is
+fitted and judged by the loss, with all that is known about least squares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.sample import Sample
+
+__all__ = ["THRESHOLDS", "as_seen", "first_trust", "trust", "usual_size"]
+
+Floats = NDArray[np.float64]
+THRESHOLDS = {"huber": 1.345, "absolute": 0.5}
+"""Usual sizes up to which residuals count by their square: for Huber's loss those at which normal
+noise costs five per cent of the rows; for the absolute error few, as it has a corner at zero."""
+SHARE, QUANTILE = 0.75, 1.1503
+"""Part of the residuals below the size that is looked at, and what it is for normal noise: a
+quarter of the rows may be grossly wrong."""
+LEAST_INSIDE = 0.1
+"""Part of the rows within the threshold, at least: of few rows it may happen to be less."""
+FAR = 3.0
+"""Usual sizes from which on a row is trusted less in the search."""
+STEPS = 30
+"""Of the reweighted fits of a first estimate."""
+ROWS_PER_TERM = 3.0
+MOST_INPUTS = 8
+"""Inputs of a first estimate by a polynomial, at most, ..."""
+MOST_ROWS = 20_000
+"""... and rows of one by neighbours."""
+NEAR = 4
+"""Neighbours of a row, beside two for each further input."""
+
+
+def usual_size(residual: Floats, weight: Floats) -> float:
+    """The standard deviation of normal noise of which as many residuals are as small."""
+    sizes = np.abs(residual)
+    order = np.argsort(sizes)
+    total = np.cumsum(weight[order])
+    place = int(np.searchsorted(total, SHARE * total[-1]))
+    return float(sizes[order[min(place, len(order) - 1)]]) / QUANTILE
+
+
+def as_seen(rows: Sample, predicted: Floats, loss: str) -> Sample:
+    """The rows as an equation that predicts these values sees them under a loss.
+
+    Parameters
+    ----------
+    rows : Sample
+        As they were measured. Weights that are not whole numbers are precisions.
+    predicted : array (rows,)
+        Values of the equation.
+    loss : str
+        A key of `THRESHOLDS`; under any other the rows are seen as they are.
+    """
+    if loss not in THRESHOLDS or len(rows) == 0 or not np.all(np.isfinite(predicted)):
+        return rows
+    precision = np.ones(len(rows))
+    if not np.all(rows.weight == np.round(rows.weight)):
+        precision = np.sqrt(rows.weight / rows.weight.mean())
+    count = rows.weight / precision**2
+    residual = (rows.y - predicted) * precision
+    limit = THRESHOLDS[loss] * usual_size(residual, count)
+    inside = float(np.average(np.abs(residual) <= limit, weights=count))
+    cut = np.clip(residual, -limit, limit) / max(inside, LEAST_INSIDE)
+    return replace(rows, y=predicted + cut / precision)
+
+
+def trust(residual: Floats, weight: Floats) -> Floats:
+    """Weights by which no row adds more to a sum of squares than one at the edge of the usual."""
+    edge = FAR * usual_size(residual, weight)
+    sizes = np.abs(residual)
+    return np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** 2)
+
+
+def first_trust(rows: Sample) -> Floats:
+    """The same before there is an equation: by a smooth estimate that far rows do not govern.
+
+    Polynomials in the ranks of the inputs, with least absolute errors, and medians of neighbours
+    are tried; the one that leaves least, for its number of terms, is taken.
+    """
+    places = _places(rows.XT)
+    best, least = np.zeros(len(rows)), np.inf
+    for terms in _polynomials(places):
+        n, p = terms.shape
+        if n < ROWS_PER_TERM * p:
+            continue
+        residual = _least_absolute(terms, rows.y, rows.weight)
+        size = usual_size(residual, rows.weight) * n / (n - p)
+        cost = n * np.log(size + 1e-300) + 0.5 * p * np.log(n)
+        if cost < least:
+            best, least = residual, cost
+    apart = _from_neighbours(places, rows.y)
+    if apart is not None:
+        cost = len(rows) * np.log(usual_size(apart, rows.weight) + 1e-300)
+        best = apart if cost < least else best
+    return trust(best, rows.weight)
+
+
+def _places(XT: Floats) -> Floats:
+    """Ranks of the inputs, from -1 to 1: neither unit nor range of an input matters."""
+    from scipy.stats import rankdata
+
+    ranks: Floats = rankdata(XT[:MOST_INPUTS], axis=1).T
+    return 2.0 * (ranks - 0.5) / len(ranks) - 1.0
+
+
+def _polynomials(places: Floats) -> list[Floats]:
+    one = np.ones((len(places), 1))
+    d = places.shape[1]
+    pairs = [places[:, i] * places[:, j] for i in range(d) for j in range(i + 1)]
+    linear = np.hstack([one, places])
+    quadratic = np.column_stack([linear, *pairs])
+    cubic = np.column_stack([quadratic, places**3])
+    return [one, linear, quadratic, cubic, np.column_stack([cubic, places**4])]
+
+
+def _least_absolute(terms: Floats, y: Floats, weight: Floats) -> Floats:
+    """Residuals of the linear fit with the least absolute errors, by reweighting."""
+    own = np.sqrt(weight)
+    for _ in range(STEPS):
+        found = np.linalg.lstsq(terms * own[:, None], y * own, rcond=None)[0]
+        residual = y - terms @ found
+        floor = 1e-3 * usual_size(residual, weight) + 1e-300
+        own = np.sqrt(weight / np.maximum(np.abs(residual), floor))
+    return np.asarray(residual)
+
+
+def _from_neighbours(places: Floats, y: Floats) -> Floats | None:
+    """Differences to the medians of the nearest rows; None where there are too few or many."""
+    from scipy.spatial import cKDTree
+
+    n, d = places.shape
+    k = NEAR + 2 * (d - 1)
+    if not 3 * k < n <= MOST_ROWS:
+        return None
+    near = cKDTree(places).query(places, k=k + 1)[1]
+    own = np.arange(n)[:, None]
+    # A row is no neighbour of its own: the last one takes its place.
+    near = np.where(near == own, near[:, -1:], near)[:, :k]
+    return np.asarray(y - np.median(y[near], axis=1))
