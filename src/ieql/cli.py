@@ -204,6 +204,12 @@ def fit(
         int | None,
         typer.Option(metavar="N", min=1, help="Units (squares, products, ...) of an equation."),
     ] = None,
+    sigma: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column with the standard deviation of each row of the target."
+        ),
+    ] = None,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
@@ -213,8 +219,16 @@ def fit(
     chosen["prior"] = _with_rules(chosen["prior"], frame, require, together, apart, max_units)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
+    if sigma is not None:
+        _check_column(sigma, frame, "--sigma", [*targets, *(wanted or [])])
+        wanted = wanted or [name for name in frame.columns if name not in (sigma, *targets)]
     X, y = split_file(data, frame, targets, wanted)
     names = [str(name) for name in X.columns]
+    weight = None
+    if sigma is not None:
+        from ieql.run.resume import read_weights
+
+        weight = read_weights(data, frame, sigma, names)
     X_held_out, y_held_out = None, None
     if extrapolation is not None:
         X_held_out, y_held_out = split_file(
@@ -239,9 +253,18 @@ def fit(
         "targets": targets,
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
+        **({} if sigma is None else {"sigma": sigma}),
     }
-    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite)
+    model._fit(X, y, weight, X_held_out, y_held_out, source, overwrite)
     _conclude(model, folder, "fit")
+
+
+def _check_column(name: str, frame: pd.DataFrame, option: str, taken: Sequence[str]) -> None:
+    """Refuse the name of no column, or of one that has another part."""
+    if name not in frame.columns:
+        raise IeqlError(f"{option}: there is no column {name!r}.{nearest(name, frame.columns)}")
+    if name in taken:
+        raise IeqlError(f"{option}: {name!r} is an input or a target as well; name another column.")
 
 
 def _with_rules(
@@ -544,7 +567,9 @@ def try_equation(
             f"{model.fitted_.n_data_rows} at the fit; fit it again, or restore the file."
         )
     output = 0 if target is None else names.index(target)
-    row = model.try_equation(equation, refit, output=output, X=asked.X, y=asked.y)
+    row = model.try_equation(
+        equation, refit, output=output, X=asked.X, y=asked.y, sample_weight=asked.weight
+    )
     typer.echo(visible(f"{names[output]} = {row['equation']}"))
     for name, (value, error) in row.attrs["constants"].items():
         typer.echo(visible(f"  {name} = {value:.6g} ± {error:.2g}"))

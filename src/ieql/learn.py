@@ -168,7 +168,7 @@ def learn(
         tell(state)  # what came in since the last round
     finished = _finish_all(options, targets, state, start, range(len(targets)))
     fronts = {k: _front_of(finished[k], t) for k, t in enumerate(targets)}
-    if options.loss == "auto" and not state.interrupted:
+    if not state.interrupted:
         try:
             again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
             changed = [k for k, t in enumerate(again) if t is not targets[k]]

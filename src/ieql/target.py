@@ -123,6 +123,12 @@ class Target:
             return rows
         return as_seen(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
 
+    def trusted(self, rows: Sample) -> Sample:
+        """Rows as a search weighs them that knows no equation yet: far ones less, if robust."""
+        if not self.is_robust:
+            return rows
+        return replace(rows, weight=rows.weight * first_trust(rows))
+
     @cached_property
     def rows(self) -> Sample:
         """All rows, outliers and rows for validation included."""
@@ -151,9 +157,7 @@ class Target:
         from ieql.training.fast.surface import laid  # its imports are not for everyone
 
         rows = self.rows.subset(~self.left_out)
-        if self.is_robust:
-            rows = replace(rows, weight=rows.weight * first_trust(rows))
-        return laid(rows, self.task.inputs)
+        return laid(self.trusted(rows), self.task.inputs)
 
     @cached_property
     def spread(self) -> float:
@@ -508,7 +512,12 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
 
 
 def reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
-    """The target with the outliers that an equation shows; the same if they are as they were."""
+    """The target with the outliers that an equation shows; the same if they are as they were.
+
+    Only the loss "auto" leaves any out.
+    """
+    if target.loss != "auto":
+        return target
     left_out = target.outliers(front)
     if np.array_equal(left_out, target.left_out):
         return target

@@ -9,6 +9,7 @@ fitted and judged by the loss, with all that is known about least squares.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -25,13 +26,18 @@ noise costs five per cent of the rows; for the absolute error few, as it has a c
 SHARE, QUANTILE = 0.75, 1.1503
 """Part of the residuals below the size that is looked at, and what it is for normal noise: a
 quarter of the rows may be grossly wrong."""
+GROSS = 4.0
+"""Usual sizes beyond which a row is taken for a gross error: its say fades as it gets farther off,
+as in Hampel's estimates. Huber's own would let it bend the curve for ever, by 1.345 sizes."""
 LEAST_INSIDE = 0.1
 """Part of the rows within the threshold, at least: of few rows it may happen to be less."""
 FAR = 3.0
 """Usual sizes from which on a row is trusted less in the search."""
 STEPS = 30
 """Of the reweighted fits of a first estimate."""
-ROWS_PER_TERM = 3.0
+ONE_SIGN = 0.85
+"""Part of the rows whose sign must be the same for logarithms to be looked at."""
+ROWS_PER_TERM = 2.5
 MOST_INPUTS = 8
 """Inputs of a first estimate by a polynomial, at most, ..."""
 MOST_ROWS = 20_000
@@ -68,9 +74,12 @@ def as_seen(rows: Sample, predicted: Floats, loss: str) -> Sample:
         precision = np.sqrt(rows.weight / rows.weight.mean())
     count = rows.weight / precision**2
     residual = (rows.y - predicted) * precision
-    limit = THRESHOLDS[loss] * usual_size(residual, count)
+    size = usual_size(residual, count)
+    limit = THRESHOLDS[loss] * size
     inside = float(np.average(np.abs(residual) <= limit, weights=count))
     cut = np.clip(residual, -limit, limit) / max(inside, LEAST_INSIDE)
+    gross = np.abs(residual) > GROSS * size
+    cut[gross] *= GROSS * size / np.abs(residual[gross])
     return replace(rows, y=predicted + cut / precision)
 
 
@@ -85,24 +94,35 @@ def first_trust(rows: Sample) -> Floats:
     """The same before there is an equation: by a smooth estimate that far rows do not govern.
 
     Polynomials in the ranks of the inputs, with least absolute errors, and medians of neighbours
-    are tried; the one that leaves least, for its number of terms, is taken.
+    are tried; the one that leaves least, for its number of terms, is taken. Also of the logarithm,
+    if nearly all values have one sign: what grows over decades is not smooth otherwise.
     """
     places = _places(rows.XT)
-    best, least = np.zeros(len(rows)), np.inf
+    found = list(_smooth(places, rows.y, rows.weight))
+    sign = np.sign(np.median(rows.y))
+    if np.average(rows.y * sign > 0.0, weights=rows.weight) >= ONE_SIGN:
+        size = np.abs(rows.y)
+        size = np.maximum(size, 1e-6 * np.median(size))
+        logs = np.where(rows.y * sign > 0.0, np.log(size), np.log(size.max()) + FAR)
+        # The same rows in logarithms: their density is that of the values times these.
+        more = len(rows) * float(np.average(np.log(size), weights=rows.weight))
+        found += [(cost + more, residual) for cost, residual in _smooth(places, logs, rows.weight)]
+    return trust(min(found, key=lambda entry: entry[0])[1], rows.weight)
+
+
+def _smooth(places: Floats, y: Floats, weight: Floats) -> Iterator[tuple[float, Floats]]:
+    """Residuals of smooth estimates, each after half the nats that they and their terms take."""
+    n = len(y)
     for terms in _polynomials(places):
-        n, p = terms.shape
-        if n < ROWS_PER_TERM * p:
+        p = terms.shape[1]
+        if p > 1 and n < ROWS_PER_TERM * p:
             continue
-        residual = _least_absolute(terms, rows.y, rows.weight)
-        size = usual_size(residual, rows.weight) * n / (n - p)
-        cost = n * np.log(size + 1e-300) + 0.5 * p * np.log(n)
-        if cost < least:
-            best, least = residual, cost
-    apart = _from_neighbours(places, rows.y)
+        residual = _least_absolute(terms, y, weight)
+        size = usual_size(residual, weight) * n / max(n - p, 1)
+        yield n * np.log(size + 1e-300) + 0.5 * p * np.log(n), residual
+    apart = _from_neighbours(places, y)
     if apart is not None:
-        cost = len(rows) * np.log(usual_size(apart, rows.weight) + 1e-300)
-        best = apart if cost < least else best
-    return trust(best, rows.weight)
+        yield n * np.log(usual_size(apart, weight) + 1e-300), apart
 
 
 def _places(XT: Floats) -> Floats:
