@@ -52,10 +52,10 @@ def test_a_whole_weight_is_the_same_as_repeated_rows():
 
 def test_huber_is_hubers_estimate():
     """Its constant solves the equation that defines it, with the residuals' own usual size."""
-    y = RNG.standard_t(2, size=400)
+    y = np.r_[RNG.normal(size=300), RNG.uniform(1.0, 3.0, size=60)]
     found = location(sample(y), "huber")
     residual = y - found
-    limit = 1.345 * usual_size(residual, np.ones(400))
+    limit = 1.345 * usual_size(residual, np.ones(360))
     assert np.clip(residual, -limit, limit).mean() == pytest.approx(0.0, abs=1e-6)
 
 
@@ -78,6 +78,15 @@ def test_an_exact_equation_stays_exact_beside_gross_errors(loss):
     y = exact.copy()
     y[::10] += 1e3
     assert as_seen(sample(y), exact, loss).rmse(exact) == 0.0
+
+
+def test_the_say_of_a_gross_error_fades_with_its_distance():
+    """Under Huber's own loss it would be the same from 1.345 usual sizes on."""
+    said = []
+    for distance in (2.0, 3.0, 40.0, 400.0):
+        rows = sample([*np.resize([-1.0, 1.0], 40), distance])
+        said.append(as_seen(rows, np.zeros(41), "huber").y[-1])
+    assert said[0] == said[1] > 5 * said[2] > 25 * said[3] > 0
 
 
 @given(st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))

@@ -40,6 +40,8 @@ ONE_SIGN = 0.85
 ROWS_PER_TERM = 2.5
 MOST_INPUTS = 8
 """Inputs of a first estimate by a polynomial, at most, ..."""
+MOST_FITTED, RIDGE = 2_000, 1e-10
+"""Rows that it is fitted to, which are in random order, and a part of the diagonal for its sake."""
 MOST_ROWS = 20_000
 """... and rows of one by neighbours."""
 NEAR = 4
@@ -145,13 +147,17 @@ def _polynomials(places: Floats) -> list[Floats]:
 
 def _least_absolute(terms: Floats, y: Floats, weight: Floats) -> Floats:
     """Residuals of the linear fit with the least absolute errors, by reweighting."""
-    own = np.sqrt(weight)
+    few, known, given = terms[:MOST_FITTED], y[:MOST_FITTED], weight[:MOST_FITTED]
+    own = given
     for _ in range(STEPS):
-        found = np.linalg.lstsq(terms * own[:, None], y * own, rcond=None)[0]
-        residual = y - terms @ found
-        floor = 1e-3 * usual_size(residual, weight) + 1e-300
-        own = np.sqrt(weight / np.maximum(np.abs(residual), floor))
-    return np.asarray(residual)
+        weighted = few * own[:, None]
+        normal = few.T @ weighted
+        normal[np.diag_indices_from(normal)] *= 1.0 + RIDGE
+        found = np.linalg.solve(normal, weighted.T @ known)
+        sizes = np.abs(known - few @ found)
+        own = given / np.maximum(sizes, 1e-3 * usual_size(sizes, given) + 1e-300)
+        own = own / own.mean()
+    return np.asarray(y - terms @ found)
 
 
 def _from_neighbours(places: Floats, y: Floats) -> Floats | None:
