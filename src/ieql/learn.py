@@ -65,6 +65,8 @@ BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 LOOKS = 20
 """Times that an equation looks at rows far off, under a robust loss, before its fit is final."""
+TIMES_TRUSTED = 3
+"""Times that the best equation tells how far rows are to be trusted, under a robust loss."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 LATE = 0.96
@@ -170,11 +172,13 @@ def learn(
     fronts = {k: _front_of(finished[k], t) for k, t in enumerate(targets)}
     if not state.interrupted:
         try:
-            again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
-            changed = [k for k, t in enumerate(again) if t is not targets[k]]
-            finished |= _finish_all(options, again, state, start, changed)
-            fronts |= {k: _front_of(finished[k], again[k]) for k in changed}
-            targets = again
+            # Under a robust loss the best equation may be another one then.
+            for _ in range(TIMES_TRUSTED if targets[0].is_robust else 1):
+                again = [reconsidered(t, fronts[k]) for k, t in enumerate(targets)]
+                changed = [k for k, t in enumerate(again) if t is not targets[k]]
+                finished |= _finish_all(options, again, state, start, changed)
+                fronts |= {k: _front_of(finished[k], again[k]) for k in changed}
+                targets = again
         except KeyboardInterrupt:
             state.interrupted = True
     for k, known in enumerate(earlier.fronts):

@@ -104,7 +104,7 @@ def _fitted(
     formula: Formula, target: Target, refit: bool
 ) -> tuple[Expression, dict[str, tuple[float, float]]]:
     """The equation with its constants, and those that have names."""
-    rows = target.trusted(target.fitting)
+    rows = target.fitting
     if formula.constants:
         found = fit(formula, rows)
         for _ in range(LOOKS if target.is_robust else 0):

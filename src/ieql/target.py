@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ieql.data.dataset import Dataset, Scaling
 from ieql.data.dependence import dependence
 from ieql.data.outliers import gross_outliers, stand_far_off
-from ieql.data.robust import THRESHOLDS, as_seen, first_trust
+from ieql.data.robust import THRESHOLDS, as_seen, equation_trust, first_trust
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted
@@ -64,6 +64,8 @@ LEAST_FOR_TAILS = 20
 """Rows from which on it can be told that noise has heavy tails, ..."""
 TAIL_ROWS = 5_000
 """... and those that tell it, where there are more."""
+SAME_TRUST = 0.02
+"""Differences of weights, beside their mean, for which equations are not finished again."""
 LEAST_SIZE = 1e-6
 """Part of its median below which the size of a target does not make errors larger."""
 ONE_VALUE = 0.7
@@ -83,7 +85,7 @@ class Target:
     Attributes
     ----------
     train, validation : Sample
-        Its rows in the user's coordinates.
+        Its rows in the user's coordinates; if the loss is robust, with little weight far off.
     extrapolation : Sample or None
         Labelled points outside of them.
     points : array (inputs, points)
@@ -96,6 +98,9 @@ class Target:
         Which of the rows, those to train by and then those to validate by, are outliers.
     loss : str
         What errors cost (`ieql.options.LOSSES`).
+    measured : (Sample, Sample) or None
+        If the loss is robust, the rows to train and validate by with the weights that they came
+        with.
     """
 
     train: Sample
@@ -107,6 +112,7 @@ class Target:
     task: Task
     left_out: Mask
     loss: str = "auto"
+    measured: tuple[Sample, Sample] | None = None
 
     @property
     def is_robust(self) -> bool:
@@ -116,18 +122,12 @@ class Target:
     def seen(self, expression: Expression, rows: Sample | None = None) -> Sample:
         """Rows, those that fit the constants if no others are given, as an equation sees them.
 
-        If the loss is robust, rows far from it are moved towards it (`ieql.data.robust`).
+        If the loss is robust, large residuals are cut off (`ieql.data.robust`).
         """
         rows = self.fitting if rows is None else rows
         if not self.is_robust:
             return rows
         return as_seen(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
-
-    def trusted(self, rows: Sample) -> Sample:
-        """Rows as a search weighs them that knows no equation yet: far ones less, if robust."""
-        if not self.is_robust:
-            return rows
-        return replace(rows, weight=rows.weight * first_trust(rows))
 
     @cached_property
     def rows(self) -> Sample:
@@ -157,7 +157,7 @@ class Target:
         from ieql.training.fast.surface import laid  # its imports are not for everyone
 
         rows = self.rows.subset(~self.left_out)
-        return laid(self.trusted(rows), self.task.inputs)
+        return laid(rows, self.task.inputs)
 
     @cached_property
     def spread(self) -> float:
@@ -186,8 +186,6 @@ class Target:
     def mean_errors(self) -> dict[str, float]:
         """Errors of the mean predictor, at which the selection criteria clip."""
         mean = float(np.average(self.fitting.y, weights=self.fitting.weight))
-        if self.is_robust:
-            mean = float(np.median(self.fitting.y))
         constant = Expression(self.task.names, (), (Sum(mean),))
         for _ in range(LOCATING if self.is_robust else 0):
             rows = self.seen(constant)
@@ -313,17 +311,14 @@ class Target:
             is_taught=is_taught,
         )
 
+    def best(self, front: Sequence[Candidate]) -> Candidate:
+        """The equation that describes the data best."""
+        mean = self.mean_errors["validation"]
+        return front[select(front, "MDL", mean_error=mean, n_rows=self.n_rows)]
+
     def outliers(self, front: Sequence[Candidate]) -> Mask:
         """Which rows lie far from the equation that describes the data best."""
-        best = front[
-            select(
-                front,
-                "MDL",
-                mean_error=self.mean_errors["validation"],
-                n_rows=self.n_rows,
-            )
-        ]
-        e = best.expression
+        e = self.best(front).expression
         residual = self.rows.y - e.evaluate(self.rows.XT.T)[:, 0]
         used = [i for i, name in enumerate(e.names) if name in e.inputs_used]
         places = self.rows.XT[used] if used else self.rows.XT
@@ -437,7 +432,8 @@ def _target(
         and own.n_rows >= LEAST_FOR_ACCURACY,
         max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
     )
-    return Target(*measured, beyond, points, inputs, scaling, task, aside, options.loss)
+    kept = measured if options.loss in THRESHOLDS else None
+    return Target(own, checks, beyond, points, inputs, scaling, task, aside, options.loss, kept)
 
 
 def _weighted(own: Sample, checks: Sample, loss: str, name: str) -> tuple[Sample, Sample]:
@@ -514,14 +510,32 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
 def reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
     """The target with the outliers that an equation shows; the same if they are as they were.
 
-    Only the loss "auto" leaves any out.
+    The loss "auto" leaves them out, a robust one weighs them down; others take rows as they are.
     """
+    if target.is_robust:
+        return _retrusted(target, target.best(front))
     if target.loss != "auto":
         return target
     left_out = target.outliers(front)
     if np.array_equal(left_out, target.left_out):
         return target
     return replace(target, left_out=left_out)
+
+
+def _retrusted(target: Target, best: Candidate) -> Target:
+    """The target with the weights that the residuals of an equation ask for."""
+    assert target.measured is not None
+    rows = _all_rows(*target.measured)
+    residual = rows.y - best.expression.evaluate(rows.XT.T)[:, 0]
+    if not np.all(np.isfinite(residual)):
+        return target
+    # Beyond rounding nothing is far off.
+    residual = np.where(np.abs(residual) > _floor(rows), residual, 0.0)
+    weight = rows.weight * equation_trust(residual, rows.weight, best.n_constants)
+    if np.allclose(weight, target.rows.weight, rtol=0.0, atol=SAME_TRUST * rows.weight.mean()):
+        return target
+    train, validation = _with_weights(*target.measured, weight)
+    return replace(target, train=train, validation=validation)
 
 
 def _floor(rows: Sample) -> float:

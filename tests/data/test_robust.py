@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ieql.data.robust import THRESHOLDS, as_seen, first_trust, trust, usual_size
+from ieql.data.robust import INSIDE, THRESHOLDS, as_seen, equation_trust, first_trust, usual_size
 from ieql.data.sample import Sample
 
 RNG = np.random.default_rng(0)
@@ -51,18 +51,18 @@ def test_a_whole_weight_is_the_same_as_repeated_rows():
 
 
 def test_huber_is_hubers_estimate():
-    """Its constant solves the equation that defines it, with the residuals' own usual size."""
+    """Its constant solves the equation that defines it, with the residuals' own size."""
     y = np.r_[RNG.normal(size=300), RNG.uniform(1.0, 3.0, size=60)]
     found = location(sample(y), "huber")
     residual = y - found
-    limit = 1.345 * usual_size(residual, np.ones(360))
+    limit = 1.345 * np.sqrt(np.mean(residual**2))
     assert np.clip(residual, -limit, limit).mean() == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_absolute_error_is_nearly_least_at_the_median():
     y = RNG.exponential(size=2_001)
     mean, median = y.mean(), np.median(y)
-    assert abs(location(sample(y), "absolute") - median) < 0.25 * (mean - median)
+    assert abs(location(sample(y), "absolute") - median) < 0.3 * (mean - median)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -72,21 +72,21 @@ def test_the_error_of_normal_noise_is_about_its_standard_deviation(loss):
     assert seen.rmse(np.zeros(len(rows))) == pytest.approx(2.0, rel=0.25)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_an_exact_equation_stays_exact_beside_gross_errors(loss):
-    exact = np.linspace(1, 2, 50)
-    y = exact.copy()
-    y[::10] += 1e3
-    assert as_seen(sample(y), exact, loss).rmse(exact) == 0.0
+def test_beside_an_exact_equation_gross_errors_weigh_nothing():
+    residual = np.zeros(50)
+    residual[::10] = 1e3
+    np.testing.assert_array_equal(equation_trust(residual, np.ones(50), 2), residual == 0.0)
 
 
 def test_the_say_of_a_gross_error_fades_with_its_distance():
     """Under Huber's own loss it would be the same from 1.345 usual sizes on."""
-    said = []
-    for distance in (2.0, 3.0, 40.0, 400.0):
-        rows = sample([*np.resize([-1.0, 1.0], 40), distance])
-        said.append(as_seen(rows, np.zeros(41), "huber").y[-1])
-    assert said[0] == said[1] > 5 * said[2] > 25 * said[3] > 0
+    say = []
+    for distance in (4.0, 40.0, 400.0):
+        residual = np.array([*np.resize([-1.0, 1.0], 40), distance])
+        say.append(equation_trust(residual, np.ones(41), 1)[-1] * distance)
+    assert say[0] == 4.0
+    assert say[1] < 0.1
+    assert say[2] < 0.001
 
 
 @given(st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
@@ -104,7 +104,7 @@ def test_precise_rows_are_judged_by_their_own_precision():
     y = np.r_[np.resize([0.9, -0.9, 1.1], 60), 10.0, -10.0]
     weight = np.r_[np.ones(60), 0.01, 0.01]
     seen = as_seen(sample(y, weight), np.zeros(62), "huber").y
-    np.testing.assert_allclose(seen[-2:], y[-2:], rtol=0.1)
+    np.testing.assert_allclose(seen[-2:], y[-2:] / INSIDE["huber"])
 
 
 def test_any_other_loss_sees_rows_as_they_are():
@@ -112,10 +112,11 @@ def test_any_other_loss_sees_rows_as_they_are():
     assert as_seen(rows, np.zeros(3), "squared") is rows
 
 
-def test_no_row_adds_more_to_the_squares_than_one_at_the_edge():
-    residual = np.r_[RNG.normal(size=90), np.full(10, 1e4)]
-    squares = trust(residual, np.ones(100)) * residual**2
-    assert squares.max() < 20.0
+def test_an_equation_with_many_constants_distrusts_fewer_rows():
+    """Through a few rows it runs by its constants, which makes its residuals small."""
+    residual = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 5.0])
+    few, many = (equation_trust(residual, np.ones(9), k)[-1] for k in (1, 6))
+    assert few < many == 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,14 @@
 """Losses under which rows far off count less than by their square: Huber's, and the absolute error.
 
-Huber's estimate (1964) solves Σ ψ(r/s) ∂f/∂θ = 0, where ψ cuts residuals off at a few times their
-usual size s. Least squares on the target f + s ψ(r/s)/E[ψ'], made of the equation's own prediction,
-takes a Newton step towards it; at the solution its residuals have just the spread by which the
-estimate scatters. So an equation that is fitted to its own such target, and judged by it, is
-fitted and judged by the loss, with all that is known about least squares.
+Gross errors first: a row many usual sizes off the best equation, or off a smooth estimate before
+there is one, gets a weight that fades with its distance. The weights are the same for all
+equations, so that none is preferred because it calls other rows wrong.
+
+Then the loss. Huber's estimate (1964) solves Σ ψ(r) ∂f/∂θ = 0, where ψ cuts residuals off at a few
+times their usual size. Least squares on the target f + ψ(r)/E[ψ'], made of the equation's own
+prediction, takes a Newton step towards it; at the solution its residuals have just the spread by
+which the estimate scatters. So an equation that is fitted to its own such target, and judged by it,
+is fitted and judged by the loss, with all that is known about least squares.
 """
 
 from __future__ import annotations
@@ -17,23 +21,24 @@ from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
 
-__all__ = ["THRESHOLDS", "as_seen", "first_trust", "trust", "usual_size"]
+__all__ = ["INSIDE", "THRESHOLDS", "as_seen", "equation_trust", "first_trust", "usual_size"]
 
 Floats = NDArray[np.float64]
 THRESHOLDS = {"huber": 1.345, "absolute": 0.5}
 """Usual sizes up to which residuals count by their square: for Huber's loss those at which normal
 noise costs five per cent of the rows; for the absolute error few, as it has a corner at zero."""
+INSIDE = {"huber": 0.8214, "absolute": 0.3829}
+"""Part of normal noise within them, which is E[ψ']. What a few rows happen to have would be a prize
+for the equation that has most."""
 SHARE, QUANTILE = 0.75, 1.1503
 """Part of the residuals below the size that is looked at, and what it is for normal noise: a
 quarter of the rows may be grossly wrong."""
-GROSS = 4.0
-"""Usual sizes beyond which a row is taken for a gross error: its say fades as it gets farther off,
-as in Hampel's estimates. Huber's own would let it bend the curve for ever, by 1.345 sizes."""
-LEAST_INSIDE = 0.1
-"""Part of the rows within the threshold, at least: of few rows it may happen to be less."""
-FAR = 3.0
-"""Usual sizes from which on a row is trusted less in the search."""
-STEPS = 30
+FAR, FADING = 3.0, 3.0
+"""Usual sizes of what a smooth estimate leaves from which on a row is trusted less, and the power
+of the distance by which it is: what is steep may look far off."""
+GROSS, GROSS_FADING = 5.0, 4.0
+"""The same for what an equation leaves."""
+STEPS = 20
 """Of the reweighted fits of a first estimate."""
 ONE_SIGN = 0.85
 """Part of the rows whose sign must be the same for logarithms to be looked at."""
@@ -73,27 +78,32 @@ def as_seen(rows: Sample, predicted: Floats, loss: str) -> Sample:
         return rows
     precision = np.ones(len(rows))
     if not np.all(rows.weight == np.round(rows.weight)):
-        precision = np.sqrt(rows.weight / rows.weight.mean())
-    count = rows.weight / precision**2
+        precision = np.sqrt(rows.weight / rows.weight.max())
     residual = (rows.y - predicted) * precision
-    size = usual_size(residual, count)
-    limit = THRESHOLDS[loss] * size
-    inside = float(np.average(np.abs(residual) <= limit, weights=count))
-    cut = np.clip(residual, -limit, limit) / max(inside, LEAST_INSIDE)
-    gross = np.abs(residual) > GROSS * size
-    cut[gross] *= GROSS * size / np.abs(residual[gross])
+    limit = THRESHOLDS[loss] * rows.rmse(predicted) * _per_precision(rows, precision)
+    cut = np.clip(residual, -limit, limit) / INSIDE[loss]
     return replace(rows, y=predicted + cut / precision)
 
 
-def trust(residual: Floats, weight: Floats) -> Floats:
-    """Weights by which no row adds more to a sum of squares than one at the edge of the usual."""
-    edge = FAR * usual_size(residual, weight)
+def _per_precision(rows: Sample, precision: Floats) -> float:
+    """What a weighted error is in units of the most precise row's."""
+    return float(np.sqrt(rows.weight.sum() / np.sum(rows.weight / precision**2)))
+
+
+def equation_trust(residual: Floats, weight: Floats, n_constants: int) -> Floats:
+    """Weights of rows by what an equation with so many fitted constants leaves of them."""
+    left = max(1.0 - n_constants / weight.sum(), SHARE - 0.5)
+    return _fading(residual, GROSS * usual_size(residual, weight) / np.sqrt(left), GROSS_FADING)
+
+
+def _fading(residual: Floats, edge: float, power: float) -> Floats:
+    """One up to the edge; beyond, a power of the distance in units of it."""
     sizes = np.abs(residual)
-    return np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** 2)
+    return np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** power)
 
 
 def first_trust(rows: Sample) -> Floats:
-    """The same before there is an equation: by a smooth estimate that far rows do not govern.
+    """Weights of rows before there is an equation, by an estimate that far rows do not govern.
 
     Polynomials in the ranks of the inputs, with least absolute errors, and medians of neighbours
     are tried; the one that leaves least, for its number of terms, is taken. Also of the logarithm,
@@ -109,7 +119,8 @@ def first_trust(rows: Sample) -> Floats:
         # The same rows in logarithms: their density is that of the values times these.
         more = len(rows) * float(np.average(np.log(size), weights=rows.weight))
         found += [(cost + more, residual) for cost, residual in _smooth(places, logs, rows.weight)]
-    return trust(min(found, key=lambda entry: entry[0])[1], rows.weight)
+    residual = min(found, key=lambda entry: entry[0])[1]
+    return _fading(residual, FAR * usual_size(residual, rows.weight), FADING)
 
 
 def _smooth(places: Floats, y: Floats, weight: Floats) -> Iterator[tuple[float, Floats]]:
@@ -141,6 +152,8 @@ def _polynomials(places: Floats) -> list[Floats]:
     pairs = [places[:, i] * places[:, j] for i in range(d) for j in range(i + 1)]
     linear = np.hstack([one, places])
     quadratic = np.column_stack([linear, *pairs])
+    if len(places) > MOST_ROWS:
+        return [one, linear, quadratic]
     cubic = np.column_stack([quadratic, places**3])
     return [one, linear, quadratic, cubic, np.column_stack([cubic, places**4])]
 
