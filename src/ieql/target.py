@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Dataset, Scaling
 from ieql.data.dependence import dependence
+from ieql.data.losses import all_rows, trusted, weighted, with_weights
 from ieql.data.outliers import gross_outliers, stand_far_off
-from ieql.data.robust import THRESHOLDS, as_seen, equation_trust, first_trust
+from ieql.data.robust import THRESHOLDS, as_seen, equation_trust
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted
@@ -66,10 +67,6 @@ TAIL_ROWS = 5_000
 """... and those that tell it, where there are more."""
 SAME_TRUST = 0.02
 """Differences of weights, beside their mean, for which equations are not finished again."""
-LEAST_SIZE = 1e-6
-"""Part of its median below which the size of a target does not make errors larger."""
-ONE_VALUE = 0.7
-"""Part of the rows that may have one and the same value if the loss is robust."""
 RANKED = 2_000
 """Rows whose ranks tell whether there is a law at all."""
 LOCATING = 20
@@ -132,7 +129,7 @@ class Target:
     @cached_property
     def rows(self) -> Sample:
         """All rows, outliers and rows for validation included."""
-        return _all_rows(self.train, self.validation)
+        return all_rows(self.train, self.validation)
 
     @property
     def is_cross_fitted(self) -> bool:
@@ -389,12 +386,12 @@ def _target(
     beyond = None
     if outside is not None:
         beyond = _sample(outside[0], outside[1][:, k], np.ones(len(outside[0])))
-    own, checks = _weighted(own, checks, options.loss, train.target_names[k])
+    own, checks = weighted(own, checks, options.loss, train.target_names[k])
     measured = own, checks
-    aside = np.zeros(len(_all_rows(own, checks)), dtype=bool)
+    aside = np.zeros(len(all_rows(own, checks)), dtype=bool)
     if options.loss == "auto":
         aside = _set_aside(own, checks)
-    own, checks = _trusted(own, checks, options.loss)
+    own, checks = trusted(own, checks, options.loss)
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
@@ -436,58 +433,6 @@ def _target(
     return Target(own, checks, beyond, points, inputs, scaling, task, aside, options.loss, kept)
 
 
-def _weighted(own: Sample, checks: Sample, loss: str, name: str) -> tuple[Sample, Sample]:
-    """Rows to train and to validate by, weighted as the loss asks.
-
-    For relative errors a row weighs 1/y²; the weights keep their sum, the number of rows.
-    """
-    if loss in THRESHOLDS:
-        _refuse_one_value(_all_rows(own, checks), loss, name)
-    if loss != "relative":
-        return own, checks
-    rows = _all_rows(own, checks)
-    low, high = float(rows.y.min()), float(rows.y.max())
-    if low <= 0.0 <= high:
-        raise IeqlError(
-            f"loss='relative' compares errors with the size of {name!r}, which goes from {low:g} "
-            f"to {high:g}: all values must be above zero, or all below; use another loss, or give "
-            "standard deviations (sigma)."
-        )
-    size = np.abs(rows.y)
-    weight = rows.weight / np.maximum(size / np.median(size), LEAST_SIZE) ** 2
-    weight *= rows.weight.sum() / weight.sum()
-    return _with_weights(own, checks, weight)
-
-
-def _refuse_one_value(rows: Sample, loss: str, name: str) -> None:
-    """Refuse a target that hardly ever changes: to a robust loss all other values are outliers."""
-    values, place = np.unique(rows.y, return_inverse=True)
-    share = np.bincount(place, weights=rows.weight).max() / rows.weight.sum()
-    if len(values) > 1 and share > ONE_VALUE:
-        raise IeqlError(
-            f"{share:.0%} of the rows of {name!r} have the same value, so that loss={loss!r} would "
-            "take all others for outliers; use loss='squared'."
-        )
-
-
-def _trusted(own: Sample, checks: Sample, loss: str) -> tuple[Sample, Sample]:
-    """The rows as the search weighs them: if the loss is robust, those far off less."""
-    if loss not in THRESHOLDS:
-        return own, checks
-    rows = _all_rows(own, checks)
-    return _with_weights(own, checks, rows.weight * first_trust(rows))
-
-
-def _with_weights(own: Sample, checks: Sample, weight: Array) -> tuple[Sample, Sample]:
-    train = replace(own, weight=weight[: len(own)])
-    return train, train if checks is own else replace(checks, weight=weight[len(own) :])
-
-
-def _all_rows(train: Sample, validation: Sample) -> Sample:
-    """The rows of both parts; they are one where there were too few rows to part."""
-    return train if validation is train else train.joined(validation)
-
-
 def _kept_back(rows: Mask, train: Sample, validation: Sample) -> Mask:
     """The part of a mask over all rows that is about those for validation."""
     return rows if validation is train else rows[len(train) :]
@@ -498,7 +443,7 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
 
     They are looked at again when there is an equation to measure them by.
     """
-    rows = _all_rows(train, validation)
+    rows = all_rows(train, validation)
     aside = gross_outliers(rows.XT, rows.y)
     rest = rows.subset(~aside)
     matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
@@ -525,7 +470,7 @@ def reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
 def _retrusted(target: Target, best: Candidate) -> Target:
     """The target with the weights that the residuals of an equation ask for."""
     assert target.measured is not None
-    rows = _all_rows(*target.measured)
+    rows = all_rows(*target.measured)
     residual = rows.y - best.expression.evaluate(rows.XT.T)[:, 0]
     if not np.all(np.isfinite(residual)):
         return target
@@ -534,7 +479,7 @@ def _retrusted(target: Target, best: Candidate) -> Target:
     weight = rows.weight * equation_trust(residual, rows.weight, best.n_constants)
     if np.allclose(weight, target.rows.weight, rtol=0.0, atol=SAME_TRUST * rows.weight.mean()):
         return target
-    train, validation = _with_weights(*target.measured, weight)
+    train, validation = with_weights(*target.measured, weight)
     return replace(target, train=train, validation=validation)
 
 
