@@ -33,11 +33,12 @@ for the equation that has most."""
 SHARE, QUANTILE = 0.75, 1.1503
 """Part of the residuals below the size that is looked at, and what it is for normal noise: a
 quarter of the rows may be grossly wrong."""
-FAR, FADING = 3.0, 3.0
-"""Usual sizes of what a smooth estimate leaves from which on a row is trusted less, and the power
-of the distance by which it is: what is steep may look far off."""
-GROSS, GROSS_FADING = 5.0, 4.0
-"""The same for what an equation leaves."""
+FAR, GROSS = 3.0, 5.0
+"""Usual sizes from which on the weight of a row fades, of what a smooth estimate leaves and of what
+an equation does, ..."""
+FADING = 6.0
+"""... and the power of the distance by which it does: among exact rows even a small part of a gross
+error is larger than all that is to be told apart."""
 STEPS = 20
 """Of the reweighted fits of a first estimate."""
 ONE_SIGN = 0.85
@@ -93,13 +94,13 @@ def _per_precision(rows: Sample, precision: Floats) -> float:
 def equation_trust(residual: Floats, weight: Floats, n_constants: int) -> Floats:
     """Weights of rows by what an equation with so many fitted constants leaves of them."""
     left = max(1.0 - n_constants / weight.sum(), SHARE - 0.5)
-    return _fading(residual, GROSS * usual_size(residual, weight) / np.sqrt(left), GROSS_FADING)
+    return _fading(residual, GROSS * usual_size(residual, weight) / np.sqrt(left))
 
 
-def _fading(residual: Floats, edge: float, power: float) -> Floats:
+def _fading(residual: Floats, edge: float) -> Floats:
     """One up to the edge; beyond, a power of the distance in units of it."""
     sizes = np.abs(residual)
-    return np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** power)
+    return np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** FADING)
 
 
 def first_trust(rows: Sample) -> Floats:
@@ -110,7 +111,7 @@ def first_trust(rows: Sample) -> Floats:
     if nearly all values have one sign: what grows over decades is not smooth otherwise.
     """
     places = _places(rows.XT)
-    found = list(_smooth(places, rows.y, rows.weight))
+    kinds = [min(_smooth(places, rows.y, rows.weight), key=lambda entry: entry[0])]
     sign = np.sign(np.median(rows.y))
     if np.average(rows.y * sign > 0.0, weights=rows.weight) >= ONE_SIGN:
         size = np.abs(rows.y)
@@ -118,9 +119,12 @@ def first_trust(rows: Sample) -> Floats:
         logs = np.where(rows.y * sign > 0.0, np.log(size), np.log(size.max()) + FAR)
         # The same rows in logarithms: their density is that of the values times these.
         more = len(rows) * float(np.average(np.log(size), weights=rows.weight))
-        found += [(cost + more, residual) for cost, residual in _smooth(places, logs, rows.weight)]
-    residual = min(found, key=lambda entry: entry[0])[1]
-    return _fading(residual, FAR * usual_size(residual, rows.weight), FADING)
+        cost, residual = min(_smooth(places, logs, rows.weight), key=lambda entry: entry[0])
+        kinds.append((cost + more, residual))
+    kinds.sort(key=lambda entry: entry[0])
+    weights = [_fading(r, FAR * usual_size(r, rows.weight)) for _, r in kinds]
+    # What is far off by the better of the two is as far off as either says.
+    return np.where(weights[0] < 1.0, np.min(weights, axis=0), 1.0)
 
 
 def _smooth(places: Floats, y: Floats, weight: Floats) -> Iterator[tuple[float, Floats]]:
