@@ -15,7 +15,7 @@ from ieql.data.dataset import Dataset, Scaling
 from ieql.data.dependence import dependence
 from ieql.data.losses import all_rows, trusted, weighted, with_weights
 from ieql.data.outliers import gross_outliers, stand_far_off
-from ieql.data.robust import THRESHOLDS, as_seen, equation_trust
+from ieql.data.robust import THRESHOLDS, as_seen, equation_trust, robust_rmse
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted
@@ -212,19 +212,27 @@ class Target:
         measured by rows kept back, too, as the best of many there is the best by chance.
         """
         if not self.is_cross_fitted:
-            return _rmse(expression, self.seen(expression, self.held_out))
+            return self._error(expression, self.held_out)
         errors = []
         if self.task.accurate and self.surface is not None:
             rows = self.rows.subset(~self.left_out)
             errors.append(self.surface.expected(expression.evaluate(rows.XT.T)[:, 0]))
             if is_taught:
                 return errors[0]
-        fitting = self.seen(expression)
+        fitting = self.fitting
         if self.has_many_constants(expression.n_parameters):
-            fitting = self.seen(expression, self.training)
-            errors.append(_rmse(expression, self.seen(expression, self.held_out)))
-        errors.append(cross_fitted(expression, fitting) * self.flattery(expression))
+            fitting = self.training
+            errors.append(self._error(expression, self.held_out))
+        seen = self.seen(expression, fitting)
+        crossed = cross_fitted(expression, seen)
+        if self.is_robust:
+            # How much larger errors are on rows that had no say.
+            crossed *= self._error(expression, fitting) / (_rmse(expression, seen) or math.inf)
+        errors.append(crossed * self.flattery(expression))
         return max(errors)
+
+    def _error(self, expression: Expression, rows: Sample) -> float:
+        return robust_rmse(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
 
     def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
         """How many times smaller errors look than they are because the rows chose the structure."""
@@ -235,7 +243,7 @@ class Target:
     def errors(self, expression: Expression, is_taught: bool = False) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
         return (
-            _rmse(expression, self.seen(expression)),
+            self._error(expression, self.fitting),
             self.validation_error(expression, is_taught),
             _rmse(expression, self.extrapolation),
         )
@@ -256,8 +264,7 @@ class Target:
         rows = self.fitting
         mean = self.mean_errors["mean"]
         residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
-        seen = self.seen(expression)
-        scale = max(seen.rmse(rows.y - residual), ROUNDING * self.spread)
+        scale = max(robust_rmse(rows, rows.y - residual, self.loss), ROUNDING * self.spread)
         if not (math.isfinite(scale) and scale > 0.0):
             return math.inf if scale == 0.0 else -math.inf
         costs = [

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ieql.data.robust import INSIDE, THRESHOLDS, as_seen, equation_trust, first_trust, usual_size
+from ieql.data.robust import (
+    INSIDE,
+    THRESHOLDS,
+    as_seen,
+    equation_trust,
+    first_trust,
+    robust_rmse,
+    usual_size,
+)
 from ieql.data.sample import Sample
 
 RNG = np.random.default_rng(0)
@@ -68,8 +76,31 @@ def test_the_absolute_error_is_nearly_least_at_the_median():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_error_of_normal_noise_is_about_its_standard_deviation(loss):
     rows = sample(2.0 * RNG.normal(size=20_000))
+    assert robust_rmse(rows, np.zeros(len(rows)), loss) == pytest.approx(2.0, rel=0.02)
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("huber", 1.026), ("absolute", 1.12)])
+def test_what_an_equation_sees_scatters_as_its_constants_do(loss, factor):
+    """So that least squares on it gives their standard errors: Huber's takes 1/0.95 of the rows."""
+    rows = sample(2.0 * RNG.normal(size=20_000))
     seen = as_seen(rows, np.zeros(len(rows)), loss)
-    assert seen.rmse(np.zeros(len(rows))) == pytest.approx(2.0, rel=0.25)
+    assert seen.rmse(np.zeros(len(rows))) == pytest.approx(2.0 * factor, rel=0.02)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_heavy_tails_cost_less_than_their_squares(loss):
+    rows = sample(np.random.default_rng(4).standard_t(3, size=2_000))
+    zero = np.zeros(len(rows))
+    assert robust_rmse(rows, zero, loss) < 0.97 * rows.rmse(zero)
+    assert robust_rmse(rows, zero, "squared") == rows.rmse(zero)
+
+
+def test_an_error_counts_rows_not_their_weights_alone():
+    """A gross error of next to no weight is none of the noise."""
+    y = np.r_[RNG.normal(size=50), 1e4]
+    without = robust_rmse(sample(y[:50]), np.zeros(50), "huber")
+    with_one = robust_rmse(sample(y, np.r_[np.ones(50), 1e-20]), np.zeros(51), "huber")
+    assert with_one == pytest.approx(without, rel=0.02)
 
 
 def test_beside_an_exact_equation_gross_errors_weigh_nothing():

@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
 
-__all__ = ["INSIDE", "THRESHOLDS", "as_seen", "equation_trust", "first_trust", "usual_size"]
+__all__ = [
+    "INSIDE",
+    "THRESHOLDS",
+    "as_seen",
+    "equation_trust",
+    "first_trust",
+    "robust_rmse",
+    "usual_size",
+]
 
 Floats = NDArray[np.float64]
 THRESHOLDS = {"huber": 1.345, "absolute": 0.5}
@@ -30,6 +38,8 @@ noise costs five per cent of the rows; for the absolute error few, as it has a c
 INSIDE = {"huber": 0.8214, "absolute": 0.3829}
 """Part of normal noise within them, which is E[ψ']. What a few rows happen to have would be a prize
 for the equation that has most."""
+COSTS = {"huber": 0.9328, "absolute": 0.5805}
+"""Mean cost of normal noise of unit size: twice Huber's ρ."""
 SHARE, QUANTILE = 0.75, 1.1503
 """Part of the residuals below the size that is looked at, and what it is for normal noise: a
 quarter of the rows may be grossly wrong."""
@@ -39,6 +49,8 @@ an equation does, ..."""
 FADING = 6.0
 """... and the power of the distance by which it does: among exact rows even a small part of a gross
 error is larger than all that is to be told apart."""
+LEAST_PRECISION = 0.01
+"""A weight, beside the largest, from which on a row counts as a measured one."""
 STEPS = 20
 """Of the reweighted fits of a first estimate."""
 ONE_SIGN = 0.85
@@ -77,18 +89,37 @@ def as_seen(rows: Sample, predicted: Floats, loss: str) -> Sample:
     """
     if loss not in THRESHOLDS or len(rows) == 0 or not np.all(np.isfinite(predicted)):
         return rows
-    precision = np.ones(len(rows))
-    if not np.all(rows.weight == np.round(rows.weight)):
-        precision = np.sqrt(rows.weight / rows.weight.max())
+    precision, count = _precision(rows)
     residual = (rows.y - predicted) * precision
-    limit = THRESHOLDS[loss] * rows.rmse(predicted) * _per_precision(rows, precision)
+    limit = THRESHOLDS[loss] * np.sqrt(np.average(residual**2, weights=count))
     cut = np.clip(residual, -limit, limit) / INSIDE[loss]
     return replace(rows, y=predicted + cut / precision)
 
 
-def _per_precision(rows: Sample, precision: Floats) -> float:
-    """What a weighted error is in units of the most precise row's."""
-    return float(np.sqrt(rows.weight.sum() / np.sum(rows.weight / precision**2)))
+def robust_rmse(rows: Sample, predicted: Floats, loss: str) -> float:
+    """The error of an equation under a loss, as large as that of normal noise with this cost.
+
+    With σ² the mean square, σ² times the mean of 2 ρ(r/σ), which is what the likelihood of Huber's
+    distribution goes by; under any other loss it is the root mean square.
+    """
+    plain = rows.rmse(predicted)
+    if loss not in THRESHOLDS or len(rows) == 0 or not 0.0 < plain < np.inf:
+        return plain
+    precision, count = _precision(rows)
+    sizes = np.abs(rows.y - predicted) * precision
+    sizes = sizes / np.sqrt(np.average(sizes**2, weights=count))
+    k = THRESHOLDS[loss]
+    cost = np.average(np.where(sizes <= k, sizes**2, 2.0 * k * sizes - k**2), weights=count)
+    return plain * float(np.sqrt(cost / COSTS[loss]))
+
+
+def _precision(rows: Sample) -> tuple[Floats, Floats]:
+    """The precision of each row beside the most precise one, and how many rows it is."""
+    if np.all(rows.weight == np.round(rows.weight)):
+        return np.ones(len(rows)), rows.weight
+    # Rows of next to no weight are gross errors, which are none of the noise.
+    share = rows.weight / rows.weight.max()
+    return np.sqrt(share), np.minimum(share / LEAST_PRECISION, 1.0)
 
 
 def equation_trust(residual: Floats, weight: Floats, n_constants: int) -> Floats:
