@@ -36,6 +36,16 @@ def test_gross_errors_do_not_hide_the_law(loss, n):
     assert model.equations_["rmse_train"][model.equations_["selected"]].item() < 0.015
 
 
+@pytest.mark.parametrize("loss", ["huber", "absolute"])
+def test_an_exact_law_is_exact_beside_gross_errors(loss):
+    x = np.linspace(0.2, 5, 20)
+    y = 2 * x**2 + 1
+    y[[3, 15]] -= 100
+    model = IEQLRegressor(loss=loss, **QUICK).fit(x[:, None], y)
+    assert str(model.expression()) == "2*x0**2 + 1"
+    assert model.equations_["rmse_train"].min() < 1e-9
+
+
 def test_robust_losses_leave_no_row_out():
     X, y = spoilt()
     assert IEQLRegressor(loss="huber", **QUICK).fit(X, y).outliers_ == [[]]

@@ -49,7 +49,8 @@ an equation does, ..."""
 FADING = 6.0
 """... and the power of the distance by which it does: among exact rows even a small part of a gross
 error is larger than all that is to be told apart."""
-LEAST_PRECISION = 0.01
+LEAST_WEIGHT = 1e-30
+LEAST_PRECISION = 1e-4
 """A weight, beside the largest, from which on a row counts as a measured one."""
 STEPS = 20
 """Of the reweighted fits of a first estimate."""
@@ -129,9 +130,10 @@ def equation_trust(residual: Floats, weight: Floats, n_constants: int) -> Floats
 
 
 def _fading(residual: Floats, edge: float) -> Floats:
-    """One up to the edge; beyond, a power of the distance in units of it."""
+    """One up to the edge; beyond, a power of the distance in units of it, but never nothing."""
     sizes = np.abs(residual)
-    return np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** FADING)
+    found = np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** FADING)
+    return np.maximum(found, LEAST_WEIGHT)
 
 
 def first_trust(rows: Sample) -> Floats:
