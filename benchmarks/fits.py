@@ -27,11 +27,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Settings:
-    """What all methods are given: seconds, cores, and the number of trainings for ours."""
+    """What all methods are given: seconds, cores; the number of trainings and the loss for ours."""
 
     max_time: float | None
     n_jobs: int
     max_trainings: int | None = None
+    loss: str = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,7 @@ def fit_ieql(problem: Problem, data: Data, seed: int, settings: Settings) -> Fit
             n_jobs=settings.n_jobs,
             random_state=seed,
             run_dir=Path(folder),
+            loss=settings.loss,
             **data.model_options,
         )
         start = time.perf_counter()

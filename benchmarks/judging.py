@@ -104,8 +104,12 @@ class _Judge:
         if self.problem.criterion != "law" or self.data.noise == 0.0:
             return Reachable(0.0, 0.0)
         y = self.data.y.to_numpy(dtype=float)
-        truth = self.problem.truth
-        return reachable(truth, self.X, y, self.data.noise, self.inside, self.beyond)
+        # Of rows that were made wrong nobody learns anything.
+        right = np.ones(len(y), dtype=bool)
+        if self.data.y_right is not None:
+            right = self.data.y_right.to_numpy(dtype=float) == y
+        truth, noise = self.problem.truth, self.data.noise
+        return reachable(truth, self.X[right], y[right], noise, self.inside, self.beyond)
 
     # --- right or not --------------------------------------------------------------------------
 

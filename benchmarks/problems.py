@@ -66,6 +66,9 @@ class Data:
     is_like_train : bool
         Whether the test rows lie where those to learn from do, so that the error on new, noisy
         rows is known: that on the test rows and the noise together.
+    y_right : Series, optional
+        The rows to learn from as they were before some of them were made grossly wrong: what the
+        truth reaches is judged by those that are still right.
     """
 
     X: pd.DataFrame
@@ -79,6 +82,7 @@ class Data:
     X_beyond: pd.DataFrame | None = None
     y_beyond: pd.Series | None = None
     is_like_train: bool = True
+    y_right: pd.Series | None = None
 
     @property
     def spread_beyond(self) -> float:
@@ -340,4 +344,5 @@ def spoilt(draw: Callable[[int], Data], share: float, seed: int) -> Data:
     rows = rng.choice(n, round(share * n), replace=False)
     y = data.y.to_numpy(copy=True)
     y[rows] += data.spread * rng.uniform(5, 50, len(rows)) * rng.choice([-1, 1], len(rows))
-    return replace(data, y=pd.Series(y, index=data.y.index, name=data.y.name))
+    wrong = pd.Series(y, index=data.y.index, name=data.y.name)
+    return replace(data, y=wrong, y_right=data.y)

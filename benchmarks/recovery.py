@@ -32,8 +32,18 @@ __all__ = ["judge", "main", "run_suite"]
 Method = Callable[[Problem, Data, int, Settings], Fit]
 PACKAGES = ("ieql", "numpy", "scipy", "numba", "scikit-learn", "joblib", "pyoperon", "gplearn")
 # What must agree for a result file to be continued.
-SAME = ("suite", "time", "jobs", "noise", "outliers", "relevant_max", "family", "max_trainings")
-SAME += ("quantities",)
+SAME = (
+    "suite",
+    "time",
+    "jobs",
+    "noise",
+    "outliers",
+    "loss",
+    "relevant_max",
+    "family",
+    "max_trainings",
+    "quantities",
+)
 
 
 # --- running -----------------------------------------------------------------------------------
@@ -177,6 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-trainings", type=int, help="end our own fits after so many")
     parser.add_argument("--noise", type=float, help="part of the output's spread, like 0.01")
     parser.add_argument("--outliers", type=float, help="part of the rows that is grossly wrong")
+    parser.add_argument("--loss", default="auto", help="of our own fits, like huber")
     parser.add_argument("--relevant-max", type=int, default=6, help="suite random: inputs")
     parser.add_argument("--family", type=int, default=0, help="suites random, wide: equations")
     parser.add_argument(
@@ -257,6 +268,7 @@ def _earlier(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError(f"{arguments.out} exists; add --resume or --overwrite.")
     results = read_results(arguments.out)
     before, now = results["about"]["arguments"], vars(arguments)
+    before = {"loss": "auto", **before}
     other = [k for k in SAME if before.get(k) != now[k] and (before.get(k) or now[k])]
     if other:
         raise ValueError(f"{arguments.out} was made with another {', '.join(other)}.")
@@ -296,7 +308,7 @@ def _run(arguments: argparse.Namespace) -> None:
         return
     earlier = _earlier(arguments)
     about = _about(arguments)
-    settings = Settings(arguments.time, arguments.jobs, arguments.max_trainings)
+    settings = Settings(arguments.time, arguments.jobs, arguments.max_trainings, arguments.loss)
     runs = list(earlier)
 
     def keep(so_far: list[dict[str, Any]]) -> None:

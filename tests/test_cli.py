@@ -251,6 +251,21 @@ def test_reasons_for_caution_stand_below_the_front(stand_in):
     assert "\nNobody has proved power.\n" in ieql("show", "other").stdout
 
 
+def test_rules_about_inputs_join_the_prior(stand_in):
+    rules = ("--require", "speed", "--together", "load,power", "--max-units", 3)
+    result = ieql("fit", "data.csv", "--target", "torque", "--prior", "motor", *rules)
+    assert result.exit_code == 0, result.output
+    prior = stand_in.asked["prior"]
+    assert (prior.require, prior.together, prior.max_units) == (("speed",), (("load", "power"),), 3)
+    assert prior.cost("cos") == 10
+
+
+def test_rules_that_cannot_be_kept_are_refused(stand_in):
+    rules = ("--require", "speed,load", "--apart", "speed,load")
+    sentence = failure("fit", "data.csv", "--target", "torque", *rules)
+    assert "requires both speed and load" in sentence
+
+
 def test_fit_says_where_the_report_is(stand_in):
     result = ieql("fit", "data.csv", "--target", "torque", "--out", "run")
     assert f"Report: {Path('run/report.html')}\n" in result.stdout

@@ -19,7 +19,7 @@ SOURCE = Path(ieql.__file__).parent
 # another.
 ORDER: list[str | tuple[str, ...]] = [
     ("errors", "plugins", "files", "entries", "check_certificate"),
-    ("units", "shape", "quantities", "prior", "column_units"),
+    ("units", "shape", "rules", "quantities", "prior", "column_units"),
     "data.*",
     ("network", "equations.*"),
     # Problems are data and the equations behind them: the search and the doors may use them, too.

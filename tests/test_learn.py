@@ -302,7 +302,8 @@ def test_a_difference_of_large_terms_is_refused_where_something_plain_does_as_we
     texts = ["x", "4.1*exp(x)", "0.001*(exp(x) + 2056)**2 - 4227.1"]
     found = [Candidate(Expression.parse(t, ("x",)), 1, 1, 1.0, 1.0) for t in texts]
     x = np.linspace(0, 1, 50)
-    target = SimpleNamespace(fitting=Sample(x[None], x, np.ones(50)))
+    rows = Sample(x[None], x, np.ones(50))
+    target = SimpleNamespace(fitting=rows, spread=rows.spread())
     assert _without_differences(found, np.array([-10.0, -99.0, -100.0]), target) == [0, 1]
     # Without a rival it stays: what is hard to read is better than what is wrong.
     assert _without_differences(found, np.array([-10.0, -50.0, -100.0]), target) == [0, 1, 2]

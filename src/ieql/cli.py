@@ -203,21 +203,57 @@ def fit(
             help="Read physical units from the names of columns: 'n [1/min]', 'M (Nm)', 'T_K'.",
         ),
     ] = False,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Inputs that every equation has."),
+    ] = None,
+    together: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Inputs of which an equation has all or none; repeat for more."
+        ),
+    ] = None,
+    apart: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Inputs of which an equation has one at most; repeat for more."
+        ),
+    ] = None,
+    max_units: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Units (squares, products, ...) of an equation."),
+    ] = None,
+    sigma: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column with the standard deviation of each row of the target."
+        ),
+    ] = None,
     **chosen: Any,
 ) -> None:
     """Learn equations from a CSV file and keep them in a run folder."""
     from ieql.data.table import read_csv, split_file
 
     frame = read_csv(data)
+    chosen["prior"] = _with_rules(chosen["prior"], frame, require, together, apart, max_units)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
     labels = (
         None if groups is None else group_labels(data, frame, groups, (*targets, *(wanted or ())))
     )
-    if labels is not None and wanted is None:
-        frame = frame.drop(columns=[groups])
-    X, y = split_file(data, frame, targets, wanted)
+    if sigma is not None:
+        _check_column(sigma, frame, "--sigma", [*targets, *(wanted or [])])
+    if wanted is None:
+        frame_inputs = frame.drop(columns=[c for c in (groups, sigma) if c is not None])
+    else:
+        frame_inputs = frame
+    X, y = split_file(data, frame_inputs, targets, wanted)
     names = [str(name) for name in X.columns]
+    weight = None
+    if sigma is not None:
+        from ieql.run.resume import read_weights
+
+        weight = read_weights(data, frame, sigma, names)
     if units:
         chosen["prior"] = _with_units(chosen.get("prior"), [*names, *targets])
     X_held_out, y_held_out = None, None
@@ -245,8 +281,9 @@ def fit(
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
         "groups": groups,
+        **({} if sigma is None else {"sigma": sigma}),
     }
-    model._fit(X, y, None, X_held_out, y_held_out, source, overwrite, labels)
+    model._fit(X, y, weight, X_held_out, y_held_out, source, overwrite, labels)
     _conclude(model, folder, "fit")
 
 
@@ -278,6 +315,43 @@ def _with_units(prior: Any, names: Sequence[str]) -> Prior:
     nothing = "none was found in the names of the columns; write them as 'n [1/min]'"
     typer.echo(visible(f"Units: {told or nothing}."), err=True)
     return replace(known, quantities=quantities)
+
+
+def _check_column(name: str, frame: pd.DataFrame, option: str, taken: Sequence[str]) -> None:
+    """Refuse the name of no column, or of one that has another part."""
+    if name not in frame.columns:
+        raise IeqlError(f"{option}: there is no column {name!r}.{nearest(name, frame.columns)}")
+    if name in taken:
+        raise IeqlError(f"{option}: {name!r} is an input or a target as well; name another column.")
+
+
+def _with_rules(
+    prior: Any,
+    frame: pd.DataFrame,
+    require: Sequence[str] | None,
+    together: Sequence[str] | None,
+    apart: Sequence[str] | None,
+    max_units: int | None,
+) -> Any:
+    """A prior with the rules of the command line; those of its own that these do not replace stay.
+
+    Each --together and --apart is one list of names.
+    """
+    rules: dict[str, Any] = {}
+    if require:
+        rules["require"] = column_names(require, frame, "--require")
+    for key, groups in (("together", together), ("apart", apart)):
+        if groups:
+            rules[key] = [column_names([names], frame, f"--{key}") for names in groups]
+    if max_units is not None:
+        rules["max_units"] = max_units
+    if not rules:
+        return prior
+    from dataclasses import replace
+
+    from ieql.prior import Prior
+
+    return replace(Prior.of(prior), **rules)
 
 
 @app.command(cls=FitCommand, epilog=_examples("ieql resume runs/torque --time 60"))
@@ -588,7 +662,9 @@ def try_equation(
             f"{model.fitted_.n_data_rows} at the fit; fit it again, or restore the file."
         )
     output = 0 if target is None else names.index(target)
-    row = model.try_equation(equation, refit, output=output, X=asked.X, y=asked.y)
+    row = model.try_equation(
+        equation, refit, output=output, X=asked.X, y=asked.y, sample_weight=asked.weight
+    )
     typer.echo(visible(f"{names[output]} = {row['equation']}"))
     for name, (value, error) in row.attrs["constants"].items():
         typer.echo(visible(f"  {name} = {value:.6g} ± {error:.2g}"))

@@ -105,7 +105,17 @@ class KnownForm:
         priors = {}
         for part in form.parts:
             # What is known of the target is not known of a part.
-            general = replace(prior, shape=Shape(), quantities={}, constants="free", target=None)
+            general = replace(
+                prior,
+                shape=Shape(),
+                quantities={},
+                constants="free",
+                target=None,
+                require=(),
+                together=(),
+                apart=(),
+                max_units=None,
+            )
             priors[part.name] = Prior.of(own[part.name]) if part.name in own else general
             if part.name in own:
                 priors[part.name].check_columns(part.inputs)
@@ -392,7 +402,7 @@ def _finished(
     if proof.proved is False or e.complexity(prior) > target.task.max_complexity:
         return None
     limits = limits_kept(e, *ends, prior, proof)
-    if limits is None:
+    if limits is None or not e.keeps_rules(prior):
         return None
     same = e.skeleton == precise.skeleton
     equation = FinishedEquation(

@@ -19,12 +19,14 @@ from ieql.alternatives import with_rivals
 from ieql.ambiguity import with_ambiguity
 from ieql.data.dataset import declared_inputs, positions
 from ieql.data.intake import Measurements
+from ieql.data.sample import Sample
 from ieql.doubts import CROSS_FITTING, HELD_OUT, LEFT_OUT
 from ieql.equations.differences import cancelling_sums
 from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
 from ieql.equations.program import addresses, compile_kernels
+from ieql.equations.refit import refit
 from ieql.errors import IeqlError
 from ieql.means import means
 from ieql.model import FittedModel, chosen, versions
@@ -37,7 +39,7 @@ from ieql.shared_fronts import shared_fronts
 from ieql.target import MANY_IF_ACCURATE, Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
-from ieql.training.trainers import Budget, State, Trainer, train
+from ieql.training.trainers import Budget, State, Trainer, mean_predictor, train
 
 __all__ = [
     "Earlier",
@@ -72,6 +74,10 @@ NEXT_TO_NOTHING = 1e-3
 """Part of the target's spread that a plain equation may leave, whatever others do beyond it."""
 BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
+LOOKS = 20
+"""Times that an equation looks at rows far off, under a robust loss, before its fit is final."""
+TIMES_TRUSTED = 3
+"""Times that the best equation tells how far rows are to be trusted, under a robust loss."""
 FINISHING = 0.12
 """Part of the time kept for finishing the equations of the front."""
 LATE = 0.96
@@ -177,13 +183,17 @@ def learn(
         tell(state)  # what came in since the last round
     finished = _finish_all(options, targets, state, start, range(len(targets)))
     fronts = {k: front_of(finished[k], t) for k, t in enumerate(targets)}
-    if options.loss == "auto" and not state.interrupted:
+    if not state.interrupted:
         try:
-            again = [reconsidered(t, fronts[k]) if fronts[k] else t for k, t in enumerate(targets)]
-            changed = [k for k, t in enumerate(again) if t is not targets[k]]
-            finished |= _finish_all(options, again, state, start, changed)
-            fronts |= {k: front_of(finished[k], again[k]) for k in changed}
-            targets = again
+            # Under a robust loss the best equation may be another one then.
+            for _ in range(TIMES_TRUSTED if targets[0].is_robust else 1):
+                again = [
+                    reconsidered(t, fronts[k]) if fronts[k] else t for k, t in enumerate(targets)
+                ]
+                changed = [k for k, t in enumerate(again) if t is not targets[k]]
+                finished |= _finish_all(options, again, state, start, changed)
+                fronts |= {k: front_of(finished[k], again[k]) for k in changed}
+                targets = again
         except KeyboardInterrupt:
             state.interrupted = True
     for k, known in enumerate(earlier.fronts):
@@ -383,7 +393,14 @@ def _finish_all(
     for k in which:
         if targets[k].task.accurate and not state.interrupted and time.monotonic() < end:
             found[k] += means(found[k], targets[k], None if bound is None else (-bound, bound))
-    return found
+    return {k: found[k] or _mean_alone(targets[k], options.output_bound) for k in which}
+
+
+def _mean_alone(target: Target, bound: float | None) -> list[Candidate]:
+    """The mean of the target, where no equation that the prior permits could be finished."""
+    mean = mean_predictor(target.task)
+    finished = None if mean is None else finish_candidate(mean, target, bound)
+    return [] if finished is None else [finished]
 
 
 def front_of(finished: Sequence[Candidate], target: Target) -> list[Candidate]:
@@ -423,7 +440,7 @@ def _without_differences(
         return list(range(len(finished)))
     shortest = float(np.min(lengths[~cancels]))
     least = min(c.rmse_train for c, is_one in zip(finished, cancels, strict=True) if not is_one)
-    if least < NEXT_TO_NOTHING * target.fitting.spread():
+    if least < NEXT_TO_NOTHING * target.spread:
         shortest = -math.inf
     return [i for i, is_one in enumerate(cancels) if not (is_one and shortest < lengths[i] + PLAIN)]
 
@@ -485,6 +502,22 @@ def _shared(
     return dict(enumerate(found))
 
 
+def _seen_by_best_fit(expression: Expression, target: Target, rows: Sample) -> Sample:
+    """Rows as an equation sees them whose constants are those of the robust loss.
+
+    They are fitted to what the equation sees of the rows, and it looks again.
+    """
+    inputs, output = target.inputs, target.scaling
+    e = expression.rescaled(inputs.offset, inputs.scale, output.offset.item(), output.scale.item())
+    seen = target.seen(e.canonical(), rows)
+    for _ in range(LOOKS):
+        e = refit(e.canonical(), seen)
+        before, seen = seen, target.seen(e, rows)
+        if np.allclose(before.y, seen.y, rtol=0.0, atol=1e-4 * seen.rmse(before.y) + 1e-300):
+            break
+    return seen
+
+
 def with_earlier(
     front: list[Candidate], earlier: Sequence[Candidate], target: Target
 ) -> list[Candidate]:
@@ -505,7 +538,9 @@ def with_earlier(
                 saved=0.0,  # as this is
             )
         )
-    return thinned(Front([*measured, *front]))
+    known = [*measured, *front]
+    # The mean, shown as long as there was nothing else, may lack an input that must be there.
+    return thinned(Front([c for c in known if not c.is_step] or known))
 
 
 def _validation(target: Target) -> str:
@@ -591,13 +626,16 @@ def finish_candidate(
     surface = target.surface if is_asked_for and candidate.is_taught else None
     rows = target.training if is_asked_for and surface is None else target.fitting
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
+        if target.is_robust and surface is None:
+            rows = _seen_by_best_fit(candidate.expression, target, rows)
         equation = finish(
             candidate.expression,
             target.inputs,
             target.scaling,
             rows,
             target.points,
-            target.task.prior,
+            # A step stands on the front only if nothing else does: the mean of the target.
+            target.task.prior if candidate.is_step else target.task.shown_prior,
             bounds=None if bound is None else (-bound, bound),
             cut=cut,
             outside=target.extrapolation,
@@ -610,4 +648,6 @@ def finish_candidate(
     finished = target.candidate(equation, is_taught=surface is not None)
     finished = replace(finished, lines=candidate.lines)
     # Written otherwise it may have become larger.
-    return finished if finished.complexity <= target.task.max_complexity else None
+    if finished.complexity > target.task.max_complexity:
+        return None
+    return replace(finished, is_step=True) if candidate.is_step else finished

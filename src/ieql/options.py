@@ -44,7 +44,7 @@ __all__ = [
     "stored",
 ]
 
-LOSSES = ("auto", "squared")
+LOSSES = ("auto", "squared", "huber", "absolute", "relative")
 GROUP_CONSTANTS = ("auto", "shared", "own")
 MOST_GUESSES = 100
 
@@ -388,13 +388,14 @@ class FitOptions:
     loss: str = field(
         default="auto",
         metadata=_option(
-            '{"auto", "squared"}, default "auto"',
-            '"auto" leaves rows that lie far from their neighbours out of the search, '
-            '"squared" uses every row as it is.',
+            '{"auto", "squared", "huber", "absolute", "relative"}, default "auto"',
+            'What errors cost. "auto": squares, but rows that lie far off are left out, and named; '
+            '"squared": squares, of every row; "huber" and "absolute": every row is used, those '
+            'far off count less; "relative": squares of errors relative to y.',
             _loss,
             flag=Flag(
                 "--loss",
-                "auto (leaves out rows far from their neighbours) or squared.",
+                "auto (squares; leaves out rows far off), squared, huber, absolute or relative.",
                 str,
                 "NAME",
             ),

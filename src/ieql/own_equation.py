@@ -15,7 +15,7 @@ from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.finish import FinishedEquation
 from ieql.equations.formula import Formula
-from ieql.equations.formula_fit import cross_fitted, fit, with_few_digits
+from ieql.equations.formula_fit import Effort, cross_fitted, fit, with_few_digits
 from ieql.equations.limit_proof import decide
 from ieql.equations.precision import standard_errors
 from ieql.equations.proof import WORK, prove
@@ -31,6 +31,8 @@ __all__ = ["OwnEquation", "judged"]
 Array = NDArray[np.float64]
 PROBED = 2_000
 """Rows by which the range of an argument is judged."""
+LOOKS, NO_SEARCH = 8, Effort(starts=1, kept=1)
+"""Times that the constants are fitted again under a robust loss, from those that are known."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def judged(
     if target.is_cross_fitted and (constants or not refit):
         # The measure of the front fits every number again, also those that are given here.
         values = np.array([value for value, _ in constants.values()])
-        error = cross_fitted(formula, target.fitting, values)
+        error = cross_fitted(formula, target.seen(expression), values)
         error *= target.flattery(expression) if constants else 1.0
         candidate = replace(candidate, rmse_validation=error)
     chosen = model.fronts[output][model.selected[output]]
@@ -110,19 +112,26 @@ def _fitted(
     rows = target.fitting
     if formula.constants:
         found = fit(formula, rows)
+        for _ in range(LOOKS if target.is_robust else 0):
+            rows = target.seen(formula.filled(found.values))
+            start = dict(zip(formula.constants, found.values.tolist(), strict=True))
+            found = fit(formula, rows, start=start, effort=NO_SEARCH)
         e = with_few_digits(formula.filled(found.values), rows.XT.T, found.rmse)
         pairs = zip(found.values.tolist(), found.standard_errors.tolist(), strict=True)
         return e, dict(zip(formula.constants, pairs, strict=True))
     e = formula.filled([])
     if refit:
         e = fitted(e, rows)
+        for _ in range(LOOKS if target.is_robust else 0):
+            rows = target.seen(e)
+            e = fitted(e, rows)
         e = with_few_digits(e, rows.XT.T, rows.rmse(e.evaluate(rows.XT.T)[:, 0]))
     return e, {}
 
 
 def _measured(e: Expression, target: Target, bound: float | None) -> Candidate:
     """The equation as a row of the front would be; `bound` in the user's unit."""
-    rows = target.fitting
+    rows = target.seen(e)
     ends = target.points.min(axis=1), target.points.max(axis=1)
     with np.errstate(all="ignore"):
         errors, mse = standard_errors(e, rows)
@@ -162,7 +171,12 @@ def _sentences(model: FittedModel, own: Candidate, nats: float, target: str) -> 
         found.append(
             f"It describes the data better than the selected equation, by {-nats:.1f} nats."
         )
-    if not own.expression.is_allowed(model.prior):
+    if not own.expression.keeps_rules(model.prior):
+        found.append(
+            "It could not have been shown on the front: it breaks a rule of the prior about the "
+            "inputs or the number of units of an equation."
+        )
+    elif not own.expression.is_allowed(model.prior):
         found.append("The search could not have found it: the prior prohibits a composition in it.")
     elif not is_in_order(own.expression, model.prior.for_target(target)):
         found.append(

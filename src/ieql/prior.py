@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 from ieql.entries import as_count, as_finite, as_mapping, as_strings, refuse_duplicates
 from ieql.errors import IeqlError, nearest, shown
 from ieql.quantities import FREE, PLAIN, checked_constants, checked_quantities, quantity
+from ieql.rules import WHOLE_KEYS, Rules
 from ieql.shape import Shape
 from ieql.units import (
     COS,
@@ -46,9 +47,11 @@ PLAIN_FLOAT = re.compile(r"[^_:]*")
 KEYS = (
     *("preset", "units", "costs", "prohibit", "inputs", "layers", "copies", "shape"),
     *("quantities", "constants"),
+    *WHOLE_KEYS,
 )
 NOTHING: Mapping[str, Any] = {
-    "units": (), "prohibit": (), "inputs": {}, "costs": {}, "quantities": {}, "constants": FREE
+    "units": (), "prohibit": (), "inputs": {}, "costs": {}, "quantities": {}, "constants": FREE,
+    **dict.fromkeys(WHOLE_KEYS[:3], ()),
 }  # fmt: skip
 """What a key means that has nothing beside it."""
 RULES = ("not_in", "only_in")
@@ -109,6 +112,14 @@ class Prior:
         one that is missing), ``"plain"`` (none), or a list of them.
     target : str, optional
         The column that an equation is about; a fit sets it, see `for_target`.
+    require : sequence of str
+        Inputs that every equation has.
+    together : sequence of sequences of str
+        Of each of these lists an equation has all inputs or none. A single list may stand alone.
+    apart : sequence of sequences of str
+        Of each of these lists an equation has one input at most. A single list may stand alone.
+    max_units : int or None
+        Units that an equation has at most: squares, products, logarithms …
 
     Examples
     --------
@@ -131,6 +142,12 @@ class Prior:
     quantities: Mapping[str, str] = field(default_factory=dict)
     constants: str | tuple[str, ...] = FREE
     target: str | None = field(default=None, repr=False)
+    require: tuple[str, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
+    max_units: int | None = None
+    rules: Rules = field(init=False, repr=False)
+    """The last four, about equations as a whole."""
     _forbidden: frozenset[tuple[str, int, str]] = field(init=False, repr=False)
     _answers: dict[tuple[str, int, str], bool] = field(init=False, repr=False, compare=False)
     _rules: dict[tuple[str, ...], Any] = field(init=False, repr=False, compare=False)
@@ -161,6 +178,12 @@ class Prior:
         assign("shape", Shape.of(self.shape))
         assign("quantities", checked_quantities(self.quantities))
         assign("constants", checked_constants(self.constants))
+        excluded = [name for name, rule in self.inputs.items() if rule.get("only_in") == ()]
+        limit = as_count(self.max_units, "max_units")
+        rules = Rules.checked(self.require, self.together, self.apart, limit, excluded)
+        assign("rules", rules)
+        for key in WHOLE_KEYS:
+            assign(key, getattr(rules, key))
         assign("_forbidden", frozenset().union(*(connections for _, connections in pairs)))
         assign("_answers", {})
         assign("_rules", {})
@@ -180,7 +203,7 @@ class Prior:
         # Custom units compare by identity, which an unpickled one may have lost.
         custom = tuple(u.content for u in self.custom)
         quantities = frozenset(self.quantities.items())
-        physical = quantities, self.constants, self.target, self.shape
+        physical = quantities, self.constants, self.target, self.shape, self.rules
         return self.units, costs, self.prohibit, rules, self.layers, self.copies, custom, physical
 
     def __deepcopy__(self, memo: object) -> Prior:
@@ -191,7 +214,8 @@ class Prior:
         inputs = {column: dict(rule) for column, rule in self.inputs.items()}
         arguments: tuple[Any, ...] = (self.units, dict(self.costs), self.prohibit, inputs)
         arguments += (self.layers, self.copies, self.custom, self.shape)
-        return type(self), (*arguments, dict(self.quantities), self.constants, self.target)
+        arguments += (dict(self.quantities), self.constants, self.target)
+        return type(self), (*arguments, self.require, self.together, self.apart, self.max_units)
 
     def for_target(self, name: str | None) -> Prior:
         """The same about one column: only then can dimensions be judged; None takes that away."""
@@ -256,6 +280,21 @@ class Prior:
             return outer in rule["only_in"]
         return outer not in rule.get("not_in", ())
 
+    @property
+    def for_parts(self) -> Prior:
+        """What holds for drafts and parts of an equation, too.
+
+        An equation that lacks an input may be a step to one that has it, and one of too many units
+        may be cut down; but inputs that stay apart do so in every part.
+        """
+        if not (self.require or self.together or self.max_units is not None):
+            return self
+        return replace(self, require=(), together=(), max_units=None)
+
+    def without(self, inputs: Iterable[str]) -> Prior:
+        """The same prior, but no equation may have these inputs."""
+        return replace(self, inputs={**self.inputs, **{name: {"only_in": ()} for name in inputs}})
+
     def _check_argument(self, outer: str, argument: int) -> None:
         arity = 1 if outer == "output" else self.unit(outer).arity
         if not 0 <= argument < arity:
@@ -272,6 +311,12 @@ class Prior:
                     f"which is not a column of the data.{nearest(column, names)}"
                 )
         self.shape.check_columns(names)
+        for key, column in self.rules.names:
+            if column not in names:
+                raise IeqlError(
+                    f"The prior names {shown(column)} under {key!r}, which is not a column of the "
+                    f"data.{nearest(column, names)}"
+                )
 
     def _check_quantities(self, columns: list[str], targets: list[str]) -> None:
         for column, text in self.quantities.items():
@@ -302,6 +347,7 @@ class Prior:
         for column, rule in self.inputs.items():
             for kind, places in rule.items():
                 lines.append(_rule_in_words(column, kind, places))
+        lines += self.rules.words()
         for key in ("layers", "copies"):
             count = getattr(self, key)
             if count is not None:
@@ -366,8 +412,8 @@ class Prior:
 
         The settings start from those of ``preset`` (default: plain). ``costs`` change single
         entries of the preset's table; each other key (``units``, ``prohibit``, ``inputs``,
-        ``layers``, ``copies``, ``shape``, ``quantities``, ``constants``) replaces the preset's
-        value.
+        ``layers``, ``copies``, ``shape``, ``quantities``, ``constants``, ``require``, ``together``,
+        ``apart``, ``max_units``) replaces the preset's value.
         """
         if not isinstance(mapping, Mapping):
             raise IeqlError(
@@ -428,7 +474,7 @@ class Prior:
         if self.constants != FREE:
             is_word = isinstance(self.constants, str)
             result["constants"] = self.constants if is_word else list(self.constants)
-        return result
+        return result | self.rules.to_dict()
 
     def to_yaml(self) -> str:
         """Return YAML text from which `from_yaml` makes an equal prior."""
@@ -438,9 +484,10 @@ class Prior:
         # Flow style None writes the innermost lists and mappings on one line each.
         style: dict[str, Any] = {"default_flow_style": None, "sort_keys": False, "width": 100}
         # Some characters count as line breaks in YAML and are only safe when escaped.
+        ruled = [name for _, name in self.rules.names]
         plain = not any(
             c in name
-            for name in (*self.inputs, *self.shape.columns, *self.quantities)
+            for name in (*self.inputs, *self.shape.columns, *self.quantities, *ruled)
             for c in "\x85\u2028\u2029"
         )
         return str(yaml.safe_dump(content, allow_unicode=plain, **style))

@@ -27,6 +27,7 @@ from ieql.data.intake import (
     target_names,
     warn_of_constants,
     warn_of_large_counts,
+    weights_of,
 )
 from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
 from ieql.equations.dimensions import check_possible
@@ -117,6 +118,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         X_extrapolation: ArrayLike | pd.DataFrame | None = None,
         y_extrapolation: ArrayLike | None = None,
         groups: ArrayLike | pd.Series[Any] | None = None,
+        sigma: ArrayLike | None = None,
     ) -> IEQLRegressor:
         """Learn the front of equations and select one.
 
@@ -136,13 +138,17 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             To which device, or other group, each row belongs: texts or whole numbers. One structure
             is learned for all of them; constants are shared, or each group has its own near those
             of the others, as the rows say (see ``group_constants``).
+        sigma : array (rows,), optional
+            The standard deviation of each measured row, above zero: rows weigh 1/σ². Only their
+            ratios matter. It takes the place of `sample_weight`.
 
         Returns
         -------
         IEQLRegressor
             Itself. Ctrl-C ends the search early and keeps what was found.
         """
-        return self._fit(X, y, sample_weight, X_extrapolation, y_extrapolation, groups=groups)
+        weight = _weight(X, sample_weight, sigma)
+        return self._fit(X, y, weight, X_extrapolation, y_extrapolation, groups=groups)
 
     def _fit(
         self,
@@ -723,6 +729,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         X: Any = None,
         y: Any = None,
         sample_weight: Any = None,
+        sigma: Any = None,
     ) -> pd.Series:
         """An equation of one's own beside the front: fitted to the same rows, and judged alike.
 
@@ -736,7 +743,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             takes it as it stands. Beside names, numbers stay as they are.
         output : int, default 0
             For which output it is.
-        X, y, sample_weight : optional
+        X, y, sample_weight, sigma : optional
             The rows of the fit, for a model that was loaded: they are not saved with it.
 
         Returns
@@ -756,7 +763,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         from ieql.own_equation import judged
 
         model = self._fitted()
-        measured, seed = self._rows_of_fit(X, y, sample_weight)
+        measured, seed = self._rows_of_fit(X, y, _weight(X, sample_weight, sigma))
         k = self._checked_output(output)
         own = judged(model, measured, text, k, refit, seed)
         row: dict[str, Any] = {"output": model.targets[k]} if len(model.targets) > 1 else {}
@@ -1277,7 +1284,18 @@ def resume_run(path: str | os.PathLike[str], **changes: Any) -> IEQLRegressor:
     asked = read_asked(path)
     model = IEQLRegressor(**{**parameters(asked.options), **changes})
     X_extra, y_extra = asked.outside or (None, None)
-    return model._fit(asked.X, asked.y, None, X_extra, y_extra, asked.source)
+    return model._fit(asked.X, asked.y, asked.weight, X_extra, y_extra, asked.source)
+
+
+def _weight(X: Any, sample_weight: Any, sigma: Any) -> Any:
+    """Weights of the rows, as they are given or by standard deviations."""
+    if sigma is None:
+        return sample_weight
+    if sample_weight is not None:
+        raise IeqlError("Give sample_weight or sigma, not both: sigma stands for weights 1/σ².")
+    if np.asarray(sigma).dtype.kind in "OUS":
+        check_table(sigma, "sigma", min_rows=0)
+    return weights_of(sigma, len(X))
 
 
 def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:

@@ -125,6 +125,9 @@ class Candidate:
         What was learned of a known form (`ieql.equations.form`): its parts, with their inputs.
     members : tuple of (str, Candidate)
         The same structure with the constants of each device, by its name; empty if there is one.
+    is_step : bool
+        Whether it lacks an input that the prior requires (`ieql.rules`): other equations may be
+        grown from it, but it is not shown.
     """
 
     expression: Expression
@@ -149,6 +152,7 @@ class Candidate:
     lines: tuple[int, ...] = ()
     parts: tuple[tuple[str, Expression], ...] = ()
     members: tuple[tuple[str, Candidate], ...] = ()
+    is_step: bool = False
 
     @property
     def rmse_rows(self) -> float:
@@ -203,6 +207,7 @@ class Candidate:
             "lines": list(self.lines),
             "parts": [[label, e.to_dict()] for label, e in self.parts],
             **({"members": [[n, c.to_form()] for n, c in self.members]} if self.members else {}),
+            **({"is_step": True} if self.is_step else {}),
         }
 
     @classmethod
@@ -246,6 +251,7 @@ class Candidate:
                 (str(label), Expression.from_dict(e, custom)) for label, e in form.get("parts", ())
             ),
             members=tuple((str(n), cls.from_form(c, custom)) for n, c in form.get("members", ())),
+            is_step=bool(form.get("is_step", False)),
             **errors,
         )
 
@@ -359,6 +365,10 @@ class Front:
         self._members.append(candidate)
         self._members.sort(key=self._objectives)
         return True
+
+    def clear(self) -> None:
+        """Forget all members."""
+        self._members = []
 
     def merge(self, other: Iterable[Candidate]) -> bool:
         """Add every candidate of `other`, a front or any other iterable; True if one entered."""

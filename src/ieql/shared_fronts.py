@@ -136,21 +136,23 @@ def _together(
     candidates: Sequence[Candidate], targets: Sequence[Target], bound: float | None
 ) -> list[Candidate] | None:
     """The equations with common units fitted together; None if there are none, or one is unsafe."""
-    samples = [t.fitting.standing_for_all(TRIM_ROWS) for t in targets]
     with np.errstate(all="ignore"):
+        seen = [t.seen(c.expression) for c, t in zip(candidates, targets, strict=True)]
+        samples = [rows.standing_for_all(TRIM_ROWS) for rows in seen]
         found = fitted_together([c.equation(precise=True) for c in candidates], samples)
     if found is None:
         return None
-    prior = targets[0].task.prior
+    prior = targets[0].task.shown_prior
     results = []
-    for c, target, shared, part in zip(candidates, targets, found, samples, strict=True):
+    parts = zip(candidates, targets, found, seen, samples, strict=True)
+    for c, target, shared, rows, part in parts:
         if shared is None:
             results.append(c)
             continue
         with np.errstate(all="ignore"):
             equation = presented(
                 shared.precise,
-                target.fitting,
+                rows,
                 part,
                 target.points,
                 target.task.prior,

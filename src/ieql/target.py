@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Dataset, Scaling
 from ieql.data.dependence import dependence
+from ieql.data.losses import all_rows, trusted, weighted, with_weights
 from ieql.data.outliers import gross_outliers, stand_far_off
+from ieql.data.robust import THRESHOLDS, as_seen, equation_trust, robust_rmse
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
 from ieql.equations.cross_fitted import cross_fitted, left_out_one_by_one
@@ -65,8 +67,12 @@ LEAST_FOR_TAILS = 20
 """Rows from which on it can be told that noise has heavy tails, ..."""
 TAIL_ROWS = 5_000
 """... and those that tell it, where there are more."""
+SAME_TRUST = 0.02
+"""Differences of weights, beside their mean, for which equations are not finished again."""
 RANKED = 2_000
 """Rows whose ranks tell whether there is a law at all."""
+LOCATING = 20
+"""Steps to the mean of the target under a robust loss."""
 ROUNDING = 1e-6
 """Part of the target's spread below which a residual is no reason to call a row an outlier."""
 
@@ -78,7 +84,7 @@ class Target:
     Attributes
     ----------
     train, validation : Sample
-        Its rows in the user's coordinates.
+        Its rows in the user's coordinates; if the loss is robust, with little weight far off.
     extrapolation : Sample or None
         Labelled points outside of them.
     points : array (inputs, points)
@@ -89,6 +95,11 @@ class Target:
         What a training sees of all this.
     left_out : array (rows,)
         Which of the rows, those to train by and then those to validate by, are outliers.
+    loss : str
+        What errors cost (`ieql.options.LOSSES`).
+    measured : (Sample, Sample) or None
+        If the loss is robust, the rows to train and validate by with the weights that they came
+        with.
     """
 
     train: Sample
@@ -99,11 +110,28 @@ class Target:
     scaling: Scaling
     task: Task
     left_out: Mask
+    loss: str = "auto"
+    measured: tuple[Sample, Sample] | None = None
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether rows far off count less than by the square of their distance."""
+        return self.loss in THRESHOLDS
+
+    def seen(self, expression: Expression, rows: Sample | None = None) -> Sample:
+        """Rows, those that fit the constants if no others are given, as an equation sees them.
+
+        If the loss is robust, large residuals are cut off (`ieql.data.robust`).
+        """
+        rows = self.fitting if rows is None else rows
+        if not self.is_robust:
+            return rows
+        return as_seen(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
 
     @cached_property
     def rows(self) -> Sample:
         """All rows, outliers and rows for validation included."""
-        return _all_rows(self.train, self.validation)
+        return all_rows(self.train, self.validation)
 
     @property
     def is_cross_fitted(self) -> bool:
@@ -127,7 +155,16 @@ class Target:
         """A smooth surface through all rows, for equations that were taught by one."""
         from ieql.training.fast.surface import laid  # its imports are not for everyone
 
-        return laid(self.rows.subset(~self.left_out), self.task.inputs)
+        rows = self.rows.subset(~self.left_out)
+        return laid(rows, self.task.inputs)
+
+    @cached_property
+    def spread(self) -> float:
+        """Standard deviation of the target, as the loss sees it."""
+        if not self.is_robust:
+            return self.fitting.spread()
+        constant = Expression(self.task.names, (), (Sum(self.mean_errors["mean"]),))
+        return self.seen(constant).spread()
 
     def has_many_constants(self, n_parameters: int) -> bool:
         """Whether an equation is so large that nobody reads it, as may be asked for."""
@@ -149,6 +186,10 @@ class Target:
         """Errors of the mean predictor, at which the selection criteria clip."""
         mean = float(np.average(self.fitting.y, weights=self.fitting.weight))
         constant = Expression(self.task.names, (), (Sum(mean),))
+        for _ in range(LOCATING if self.is_robust else 0):
+            rows = self.seen(constant)
+            mean = float(np.average(rows.y, weights=rows.weight))
+            constant = Expression(self.task.names, (), (Sum(mean),))
         errors = {"mean": mean, "validation": self.validation_error(constant)}
         if self.extrapolation is not None:
             errors["extrapolation"] = _rmse(constant, self.extrapolation)
@@ -176,13 +217,18 @@ class Target:
             judges = self.left_out_rows(expression, is_taught)
             return max(math.sqrt(np.average(r**2, weights=weight)) for r, weight in judges)
         if not self.is_cross_fitted:
-            return _rmse(expression, self.held_out)
+            return self._error(expression, self.held_out)
         expected = 0.0
         if self.task.accurate and self.surface is not None:
             expected = self.surface.expected(self._at_all_rows(expression))
             if is_taught:
                 return expected
-        return max(expected, cross_fitted(expression, self.fitting) * self.flattery(expression))
+        seen = self.seen(expression, self.fitting)
+        crossed = cross_fitted(expression, seen)
+        if self.is_robust:
+            # How much larger errors are on rows that had no say.
+            crossed *= self._error(expression, self.fitting) / (_rmse(expression, seen) or math.inf)
+        return max(expected, crossed * self.flattery(expression))
 
     def left_out_rows(self, expression: Expression, is_taught: bool) -> list[tuple[Array, Array]]:
         """Residuals of rows that had no say in the constants of a large equation, with weights.
@@ -206,6 +252,9 @@ class Target:
         value: Array = expression.evaluate(self.rows.subset(~self.left_out).XT.T)[:, 0]
         return value
 
+    def _error(self, expression: Expression, rows: Sample) -> float:
+        return robust_rmse(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
+
     def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
         """How many times smaller errors look than they are because the rows chose the structure."""
         n = self.fitting.n_rows
@@ -215,7 +264,7 @@ class Target:
     def errors(self, expression: Expression, is_taught: bool = False) -> tuple[float, float, float]:
         """Root mean squared errors on training, validation and extrapolation rows; NaN if none."""
         return (
-            _rmse(expression, self.fitting),
+            self._error(expression, self.fitting),
             self.validation_error(expression, is_taught),
             _rmse(expression, self.extrapolation),
         )
@@ -236,7 +285,7 @@ class Target:
         rows = self.fitting
         mean = self.mean_errors["mean"]
         residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
-        scale = max(rows.rmse(rows.y - residual), ROUNDING * rows.spread())
+        scale = max(robust_rmse(rows, rows.y - residual, self.loss), ROUNDING * self.spread)
         if not (math.isfinite(scale) and scale > 0.0):
             return math.inf if scale == 0.0 else -math.inf
         costs = [
@@ -253,7 +302,7 @@ class Target:
         rows to say so; where there are very many, some of them tell it.
         """
         rows = self.fitting.head(TAIL_ROWS)
-        if len(rows) < LEAST_FOR_TAILS:
+        if len(rows) < LEAST_FOR_TAILS or self.is_robust:
             return 0.0
         residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
         gained = heavier_tails(residual, rows.weight, DEGREES)
@@ -288,17 +337,14 @@ class Target:
             is_taught=is_taught,
         )
 
+    def best(self, front: Sequence[Candidate]) -> Candidate:
+        """The equation that describes the data best."""
+        mean = self.mean_errors["validation"]
+        return front[select(front, "MDL", mean_error=mean, n_rows=self.n_rows)]
+
     def outliers(self, front: Sequence[Candidate]) -> Mask:
         """Which rows lie far from the equation that describes the data best."""
-        best = front[
-            select(
-                front,
-                "MDL",
-                mean_error=self.mean_errors["validation"],
-                n_rows=self.n_rows,
-            )
-        ]
-        e = best.expression
+        e = self.best(front).expression
         residual = self.rows.y - e.evaluate(self.rows.XT.T)[:, 0]
         used = [i for i, name in enumerate(e.names) if name in e.inputs_used]
         places = self.rows.XT[used] if used else self.rows.XT
@@ -339,9 +385,13 @@ def prepare(
 def _without_constants(prior: Prior, data: Dataset) -> Prior:
     """The prior, with the inputs left out that have the same value in every row."""
     names = [data.feature_names[i] for i in constant_columns(data.X)]
-    if not names:
-        return prior
-    return replace(prior, inputs={**prior.inputs, **{name: {"only_in": ()} for name in names}})
+    for name in prior.require:
+        if name in names:
+            raise IeqlError(
+                f"The prior requires input {name!r}, which has the same value in every row; "
+                "measure it at others, or do not require it."
+            )
+    return prior.without(names) if names else prior
 
 
 def _domain_points(data: Dataset, seed: int) -> Array:
@@ -368,9 +418,12 @@ def _target(
     beyond = None
     if outside is not None:
         beyond = _sample(outside[0], outside[1][:, k], np.ones(len(outside[0])))
-    aside = np.zeros(len(_all_rows(own, checks)), dtype=bool)
+    own, checks = weighted(own, checks, options.loss, train.target_names[k])
+    measured = own, checks
+    aside = np.zeros(len(all_rows(own, checks)), dtype=bool)
     if options.loss == "auto":
         aside = _set_aside(own, checks)
+    own, checks = trusted(own, checks, options.loss)
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
@@ -380,7 +433,8 @@ def _target(
     box = Scaling.minmax(inputs.transform(train.X))
     task = Task(
         names=train.feature_names,
-        prior=prior,
+        prior=prior.for_parts,
+        whole=None if prior.for_parts is prior else prior,
         train=_scaled(own.subset(~aside[: len(own)]).head(SEARCH_ROWS), inputs, scaling),
         validation=_scaled(
             checks.subset(~_kept_back(aside, own, checks)).head(SEARCH_ROWS), inputs, scaling
@@ -403,7 +457,8 @@ def _target(
         and own.n_rows >= LEAST_FOR_ACCURACY,
         max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
     )
-    return Target(own, checks, beyond, points, inputs, scaling, task, aside)
+    kept = measured if options.loss in THRESHOLDS else None
+    return Target(own, checks, beyond, points, inputs, scaling, task, aside, options.loss, kept)
 
 
 def _refuse_mean_outside(
@@ -448,7 +503,7 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
 
     They are looked at again when there is an equation to measure them by.
     """
-    rows = _all_rows(train, validation)
+    rows = all_rows(train, validation)
     aside = gross_outliers(rows.XT, rows.y)
     rest = rows.subset(~aside)
     matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
@@ -458,11 +513,34 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
 
 
 def reconsidered(target: Target, front: Sequence[Candidate]) -> Target:
-    """The target with the outliers that an equation shows; the same if they are as they were."""
+    """The target with the outliers that an equation shows; the same if they are as they were.
+
+    The loss "auto" leaves them out, a robust one weighs them down; others take rows as they are.
+    """
+    if target.is_robust:
+        return _retrusted(target, target.best(front))
+    if target.loss != "auto":
+        return target
     left_out = target.outliers(front)
     if np.array_equal(left_out, target.left_out):
         return target
     return replace(target, left_out=left_out)
+
+
+def _retrusted(target: Target, best: Candidate) -> Target:
+    """The target with the weights that the residuals of an equation ask for."""
+    assert target.measured is not None
+    rows = all_rows(*target.measured)
+    residual = rows.y - best.expression.evaluate(rows.XT.T)[:, 0]
+    if not np.all(np.isfinite(residual)):
+        return target
+    # Beyond rounding nothing is far off.
+    residual = np.where(np.abs(residual) > _floor(rows), residual, 0.0)
+    weight = rows.weight * equation_trust(residual, rows.weight, best.n_constants)
+    if np.allclose(weight, target.rows.weight, rtol=0.0, atol=SAME_TRUST * rows.weight.mean()):
+        return target
+    train, validation = with_weights(*target.measured, weight)
+    return replace(target, train=train, validation=validation)
 
 
 def _floor(rows: Sample) -> float:

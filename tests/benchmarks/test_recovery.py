@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ieql.equations.expression import Expression
@@ -22,7 +23,8 @@ import random_equations
 import recovery
 import suites
 from fits import Equation, Fit, Settings
-from problems import points
+from judging import _Judge
+from problems import points, spoilt
 from structure import same_structure
 from tables import comparison, median, read_results, summary, table, write_results
 
@@ -124,6 +126,16 @@ def test_the_same_seed_gives_the_same_data_and_another_seed_other_data():
     exact = problem.truth.evaluate(first.X.to_numpy())[:, 0]
     assert np.std(first.y - exact) == pytest.approx(0.01 * np.std(exact), rel=0.05)
     assert np.array_equal(problem.truth.evaluate(first.X_test.to_numpy())[:, 0], first.y_test)
+
+
+def test_gross_errors_do_not_lower_what_the_truth_must_reach():
+    """Once the truth was fitted to the spoilt rows, and anything counted as found."""
+    problem = suites.suite("small")[0]
+    clean, wrong = problem.draw(0), spoilt(problem.draw, 0.1, 0)
+    assert np.sum(clean.y != wrong.y) == round(0.1 * len(clean.y))
+    pd.testing.assert_series_equal(wrong.y_right, clean.y)
+    limits = [_Judge(problem, data).reachable.inside for data in (clean, wrong)]
+    assert limits[0] <= limits[1] < 3 * limits[0]
 
 
 def test_points_are_drawn_as_written():

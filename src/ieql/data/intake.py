@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ieql.data.dataset import Dataset
 from ieql.data.table import constant_columns
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, shown
 from ieql.prior import Prior
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "target_names",
     "warn_of_constants",
     "warn_of_large_counts",
+    "weights_of",
 ]
 
 Array = NDArray[np.float64]
@@ -101,6 +102,36 @@ def checked_groups(groups: Any, n: int, least: int = 2) -> NDArray[np.str_]:
             "it the column that was meant?"
         )
     return names
+
+
+def weights_of(sigma: Any, n: int) -> Array:
+    """Weights of rows by the standard deviation of each: 1/σ², with a mean of one.
+
+    So they are all one, or not all whole numbers, which would be counts.
+    """
+    try:
+        deviations = np.asarray(sigma, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise IeqlError(f"sigma must hold numbers, not {shown(sigma)}.") from error
+    if deviations.shape not in ((n,), (n, 1)):
+        raise IeqlError(
+            f"sigma must hold one standard deviation for each of the {n} rows, but its shape is "
+            f"{deviations.shape}."
+        )
+    deviations = deviations.reshape(n)
+    bad = ~(np.isfinite(deviations) & (deviations > 0.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise IeqlError(
+            f"sigma must be above zero and finite, but it is {deviations[row]:g} in data row "
+            f"{row + 1}; leave rows without a known deviation out, or estimate it."
+        )
+    with np.errstate(over="ignore"):
+        weight = (np.median(deviations) / deviations) ** 2
+    if not np.all(np.isfinite(weight)) or weight.min() == 0.0:
+        raise IeqlError("sigma differs by more than 150 orders of magnitude between rows.")
+    found: Array = weight / weight.mean()
+    return found
 
 
 def rows_in_time(X: Array, seconds: float | None) -> NDArray[np.intp] | slice:

@@ -303,12 +303,21 @@ class Expression:
         return float(sum(prior.cost(self.source_name(i)) for s in self.sums for i in s.sources))
 
     def is_allowed(self, prior: Prior) -> bool:
-        """Whether every connection is one the prior permits (equation "prohibited_components")."""
+        """Whether the prior permits every connection and the equation as a whole.
+
+        Connections by the paper's equation "prohibited_components", the rest by `ieql.rules`.
+        """
+        if not self.keeps_rules(prior):
+            return False
         for node in self.nodes:
             for a, argument in enumerate(node.args):
                 if not self._sum_is_allowed(prior, node.unit.name, a, argument):
                     return False
         return all(self._sum_is_allowed(prior, "output", 0, s) for s in self.outputs)
+
+    def keeps_rules(self, prior: Prior) -> bool:
+        """Whether the prior permits the equation as a whole: its inputs, and how many units."""
+        return not prior.rules or prior.rules.are_kept_by(self.inputs_used, len(self.nodes))
 
     def _sum_is_allowed(self, prior: Prior, outer: str, argument: int, s: Sum) -> bool:
         d = len(self.names)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ieql.data.intake import weights_of
 from ieql.data.table import read_csv, split_file
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
@@ -15,9 +16,11 @@ from ieql.run.folder import RunFolder
 from ieql.run.settings import options_of
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
-__all__ = ["Asked", "data_files", "read_asked"]
+__all__ = ["Asked", "data_files", "read_asked", "read_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,8 @@ class Asked:
         Inputs and targets.
     outside : (DataFrame, DataFrame) or None
         The same of the labelled points outside the data.
+    weight : array (rows,) or None
+        Weights of the rows, if a column of standard deviations was named.
     """
 
     options: FitOptions
@@ -41,6 +46,7 @@ class Asked:
     X: pd.DataFrame
     y: pd.DataFrame
     outside: tuple[pd.DataFrame, pd.DataFrame] | None
+    weight: NDArray[np.float64] | None = None
 
 
 def read_asked(path: str | os.PathLike[str]) -> Asked:
@@ -62,6 +68,7 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
         options = options_of(settings)
         options.run_dir = path
         targets, inputs = [str(t) for t in source["targets"]], [str(n) for n in source["inputs"]]
+        sigma = source.get("sigma")
         data, *outside = data_files(path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = repr(error)[:200]
@@ -71,9 +78,22 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
             raise IeqlError(
                 f"The run.json in {str(path)!r} names {str(file)!r}, which is not a file."
             )
-    X, y = split_file(data, read_csv(data), targets, inputs)
+    frame = read_csv(data)
+    X, y = split_file(data, frame, targets, inputs)
+    weight = None if sigma is None else read_weights(data, frame, str(sigma), inputs)
     extra = [split_file(f, read_csv(f), targets, inputs, min_rows=1) for f in outside]
-    return Asked(options, source, X, y, extra[0] if extra else None)
+    return Asked(options, source, X, y, extra[0] if extra else None, weight)
+
+
+def read_weights(
+    data: Path, frame: pd.DataFrame, sigma: str, inputs: Sequence[str]
+) -> NDArray[np.float64]:
+    """Weights of the rows of a file by its column of standard deviations."""
+    _, deviations = split_file(data, frame, [sigma], inputs)
+    try:
+        return weights_of(deviations[sigma], len(frame))
+    except IeqlError as error:
+        raise IeqlError(f"{str(data)!r}, column {sigma!r}: {error}") from error
 
 
 def data_files(path: str | os.PathLike[str]) -> list[Path]:

@@ -38,21 +38,23 @@ for: from little more than noise explains to what a shorter description asks for
 PER_PRICE = 4
 SPARE_ROWS = 3
 """Rows beyond its constants that an equation must explain to be called exact."""
-Cell = tuple[int, frozenset[str], tuple[int, ...]]
+Cell = tuple[int, frozenset[str], tuple[int, ...], bool]
 
 
-def cell(expression: Expression, complexity: float, lines: tuple[int, ...] = ()) -> Cell:
+def cell(
+    expression: Expression, complexity: float, lines: tuple[int, ...] = (), is_step: bool = False
+) -> Cell:
     """The cell of an expression: rounded complexity, the units that feed the output, its lines.
 
     Lines of trainings for accuracy do not push each other out: a mean of equations is the better,
-    the less they have to do with each other.
+    the less they have to do with each other. Nor do mere steps push out what may be shown.
     """
     types = frozenset(expression.source_name(i) for s in expression.outputs for i in s.sources)
-    return round(complexity), types, lines
+    return round(complexity), types, lines, is_step
 
 
 def _cell_of(c: Candidate) -> Cell:
-    return cell(c.expression, c.complexity, c.lines)
+    return cell(c.expression, c.complexity, c.lines, c.is_step)
 
 
 class Archive:
@@ -73,6 +75,9 @@ class Archive:
         To choose from: what is better outside stands on it, too.
     inner : Front
         What the search goes by: the same, but without the points outside unless they steer it.
+    steps : Front
+        The best of what may not be shown, because it lacks an input, but be grown from. The mean of
+        the target, if it is one, stands on the front as long as nothing else does.
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class Archive:
         self.n_rows = n_rows
         self.front = Front()
         self.inner = self.front if steered else Front(outside=False)
+        self.steps = Front(outside=False)
         for c in candidates:
             self.add(c)
 
@@ -104,6 +110,8 @@ class Archive:
             archive._keep_rival(c)
         for c in members:
             archive._cells.setdefault(_cell_of(c), []).append(c)
+            if c.is_step:
+                archive.steps.add(c)
         archive.front.merge(front)
         archive.inner.merge(archive.front)
         return archive
@@ -146,11 +154,13 @@ class Archive:
     def __len__(self) -> int:
         return sum(len(members) for members in self._cells.values())
 
-    def would_accept(self, expression: Expression, complexity: float, rmse_train: float) -> bool:
+    def would_accept(
+        self, expression: Expression, complexity: float, rmse_train: float, is_step: bool = False
+    ) -> bool:
         """Whether a candidate with this training error would be kept."""
-        if rmse_train > FAR * _bound(self.inner, complexity):
+        if rmse_train > FAR * _bound(self.steps if is_step else self.inner, complexity):
             return False
-        members = self._cells.get(cell(expression, complexity), [])
+        members = self._cells.get(cell(expression, complexity, (), is_step), [])
         skeleton = expression.skeleton
         if any(
             rmse_train > SAME * c.rmse_train and c.expression.skeleton == skeleton for c in members
@@ -162,9 +172,7 @@ class Archive:
         """Keep a candidate if it is among the best of its cell or on the front; True if kept."""
         if not math.isfinite(candidate.rmse_validation + candidate.rmse_train):
             return False
-        on_front = self.front.add(candidate)
-        self.inner.add(candidate)
-        self._keep_rival(candidate)
+        on_front = self._add_step(candidate) if candidate.is_step else self._add_shown(candidate)
         members = self._cells.setdefault(_cell_of(candidate), [])
         if any(_alike(candidate, c) for c in members):
             return on_front
@@ -173,6 +181,23 @@ class Archive:
         dropped = members[PER_CELL:]
         del members[PER_CELL:]
         return on_front or candidate not in dropped
+
+    def _add_shown(self, candidate: Candidate) -> bool:
+        for front in (self.front, self.inner):
+            if any(c.is_step for c in front):
+                front.clear()
+        on_front = self.front.add(candidate)
+        self.inner.add(candidate)
+        self._keep_rival(candidate)
+        return on_front
+
+    def _add_step(self, candidate: Candidate) -> bool:
+        self.steps.add(candidate)
+        if not len(self.front) and not candidate.expression.inputs_used:
+            self.front.add(candidate)
+            self.inner.add(candidate)
+            return True
+        return False
 
     @property
     def rivals(self) -> list[Candidate]:
@@ -251,7 +276,8 @@ class Archive:
 
     def shared(self) -> tuple[Candidate, ...]:
         """What is handed to other islands: the front and the most accurate members."""
-        chosen = sorted(self, key=lambda c: (c.rmse_train, c.complexity))[:MAX_SIZE]
+        order = sorted(self, key=lambda c: (c.rmse_train, c.complexity))
+        chosen = sorted(order, key=lambda c: c.is_step)[:MAX_SIZE]
         known = {id(c) for c in chosen}
         others = {id(c): c for c in (*self.inner, *self.rivals) if id(c) not in known}
         return (*others.values(), *chosen)

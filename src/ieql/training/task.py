@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ OFFSET = 0.5
 ROWS_PER_PERIOD = 4.0
 WAVE_ROWS = 200
 """Rows by which it is judged how much of a wave is seen."""
+MOST_VARIANTS = 12
+"""Choices of inputs that are looked at, where some must stay apart."""
 EXACT = 1e-11
 """Part of the target's spread below which an error is rounding: nothing is left to be found."""
 
@@ -80,6 +82,9 @@ class Task:
         Equations to start from.
     max_complexity : float
         Largest complexity that the user wants to see.
+    whole : Prior or None
+        The prior with its rules about inputs that must be there and the number of units, which
+        drafts and parts of an equation need not keep (`Prior.for_parts`); None if there are none.
     """
 
     names: tuple[str, ...]
@@ -103,6 +108,7 @@ class Task:
     surface: Surface | None = None
     guesses: tuple[Expression, ...] = ()
     max_complexity: float = math.inf
+    whole: Prior | None = None
 
     @property
     def has_rule(self) -> bool:
@@ -122,6 +128,39 @@ class Task:
             i
             for i, name in enumerate(self.names)
             if self.prior.inputs.get(name, {}).get("only_in", True) != ()
+        )
+
+    @property
+    def shown_prior(self) -> Prior:
+        """What holds for the equations that are shown."""
+        return self.prior if self.whole is None else self.whole
+
+    def is_step(self, expression: Expression) -> bool:
+        """Whether an expression lacks inputs that must be there, and is only a step to others."""
+        if self.whole is None:
+            return False
+        return bool(self.whole.rules.missing(expression.inputs_used))
+
+    def prior_for(self, expression: Expression) -> Prior:
+        """The prior by which to cut an expression down: what it has of inputs it must keep."""
+        return self.prior if self.is_step(expression) else self.shown_prior
+
+    @cached_property
+    def variants(self) -> tuple[Task, ...]:
+        """The same task for each choice of inputs of which no two must stay apart.
+
+        Just this one if there are none: what a search draws, and cannot use, takes its time.
+        """
+        rules = self.shown_prior.rules
+        if not rules.apart:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                prior=self.prior.without(left_out),
+                whole=None if self.whole is None else self.whole.without(left_out),
+            )
+            for left_out in rules.choices(MOST_VARIANTS)
         )
 
     @cached_property
@@ -204,6 +243,8 @@ class Task:
         complexity = expression.complexity(self.prior)
         if complexity > self.max_complexity or not self._fits_network(expression):
             return None
+        if len(expression.nodes) > (self.shown_prior.max_units or math.inf):
+            return None
         program = program or Program.of(expression)
         if not is_safe(expression, self.domain, program, self.bounds):
             return None
@@ -222,4 +263,5 @@ class Task:
             if extrapolation is None
             else extrapolation.rmse(program.evaluate(extrapolation.XT)),
             wave_cost=wave_cost(expression, self.train.XT[:, :WAVE_ROWS].T, self.prior),
+            is_step=self.is_step(expression),
         )

@@ -128,8 +128,11 @@ class Coverage:
             if len(costs) == 1
             else f"a complexity of {largest:g}"
         )
+        number = self.number
+        if prior.rules:
+            number = sum(len(grammar.structures(size)) for size in range(1, self.size + 1))
         return (
-            f"all {self.number:,} structures with up to {what} of "
+            f"all {number:,} structures with up to {what} of "
             f"{_counted(len(self.inputs), 'input')} were tried"
         )
 
@@ -162,13 +165,16 @@ def grammar_of(prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...]) ->
 def n_structures(
     prior: Prior, names: tuple[str, ...], inputs: tuple[int, ...], size: int, most: int
 ) -> int:
-    """How many structures of a size there are; if far more than `most`, an estimate of them."""
+    """How many structures of a size there are; if far more than `most`, an estimate of them.
+
+    Those that break a rule about the whole equation count as well: making them takes time, too.
+    """
     # Each level has several times as many as the one before: making it would take long, too.
     grammar, below, ratio = grammar_of(prior, names, inputs), 0, 1.0
     if not grammar.can_make(size):
         return most + 1
     for n in range(1, size):
-        number = len(grammar.structures(n))
+        number = grammar.number(n)
         if number > below:
             below, ratio = number, number / max(below, 1)
         if below > most:
@@ -176,7 +182,7 @@ def n_structures(
     estimate = below * ratio
     if estimate > CERTAIN * most:
         return int(estimate)
-    return len(grammar.structures(size))
+    return grammar.number(size)
 
 
 def pieces(

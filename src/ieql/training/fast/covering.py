@@ -70,7 +70,7 @@ def next_due(state: FastState, k: int) -> Due | None:
     n = progress.n_trainings
     most = min(AT_ONCE + PER_TRAINING * n, MOST_STRUCTURES)
     size = covered.size + 1
-    if size > grammar_of(task.prior, task.names, covered.inputs).size(LARGEST):
+    if size > grammar_of(task.shown_prior, task.names, covered.inputs).size(LARGEST):
         return None
     number = _count(task, covered, size)
     return Due(size, number, False) if covered.number + number <= most else None
@@ -86,7 +86,7 @@ def due_again(state: FastState, k: int) -> Due | None:
 
 
 def _count(task: Task, covered: Coverage, size: int) -> int:
-    return n_structures(task.prior, task.names, covered.inputs, size, MOST_STRUCTURES)
+    return n_structures(task.shown_prior, task.names, covered.inputs, size, MOST_STRUCTURES)
 
 
 def cover(state: FastState, k: int, due: Due, budget: Budget) -> bool:
@@ -95,11 +95,11 @@ def cover(state: FastState, k: int, due: Due, budget: Budget) -> bool:
     if due.number:
         seed = budget.seed + 7919 * k + (104_729 if due.again else 0)
         jobs = (
-            (i, try_piece, (task.prior, task.names, rows, points, piece, EFFORT, budget.deadline))
-            for rows, points in [(task.train.head(FITTING_ROWS), task.domain[:, :CHECKED])]
-            for i, piece in enumerate(
-                pieces(task.prior, task.names, covered.inputs, due.size, seed)
-            )
+            (i, try_piece, (prior, task.names, rows, points, piece, EFFORT, budget.deadline))
+            for prior, rows, points in [
+                (task.shown_prior, task.train.head(FITTING_ROWS), task.domain[:, :CHECKED])
+            ]
+            for i, piece in enumerate(pieces(prior, task.names, covered.inputs, due.size, seed))
         )
         # A few are sooner done here than sent elsewhere.
         here = due.number <= AT_HAND or budget.deadline - time.monotonic() < STARTING
@@ -118,7 +118,7 @@ def _take(state: FastState, k: int, tried: Sequence[Tried]) -> None:
     task = state.tasks[k]
     sample = task.train.head(REFINED_ROWS)
     with np.errstate(all="ignore"):
-        for fit in refined(tried, task.prior, sample):
+        for fit in refined(tried, task.shown_prior, sample):
             if fit is not None:
                 state.add(k, task.candidate(fit.expression, fit.program))
 

@@ -24,13 +24,15 @@ from ieql.training.fast.eliminate import FittedExpression, drop_unneeded, fitted
 from ieql.training.fast.pattern import has_pattern
 from ieql.training.fast.powers import powers
 from ieql.training.fast.reshape import loosened, retyped, wrapped
-from ieql.training.fast.screen import Screen
+from ieql.training.fast.screen import Proposal, Screen
 from ieql.training.task import EXACT, Task
 
 __all__ = ["GrowSettings", "grow", "looks_like_noise", "parent"]
 
 FIRST_PRICE = 0.5
 """Upper end of the prices while there is no front yet."""
+OTHERS, SMALL_BANK = 0.1, (150, 150)
+"""Where an input must be added: how often others are drawn, and how many units of each layer."""
 DOMAIN_POINTS = 128
 """Points of the declared domain where entries of the bank must be defined; corners come first."""
 
@@ -75,7 +77,7 @@ def grow(
     state = fitted(start, sample, settings.steps)
     if state is not None:
         # What was found beside a better equation was never cut down.
-        state = drop_unneeded(state, sample, task.prior)
+        state = drop_unneeded(state, sample, task.prior_for(state.expression))
         yield state
     efficient = bool(rng.random() < settings.efficient)
     for _ in range(settings.moves):
@@ -91,7 +93,7 @@ def grow(
         best, most = None, 0.0
         for number, child in enumerate(children):
             if number < settings.trimmed or child.error < EXACT**2:
-                child = drop_unneeded(child, sample, task.prior)
+                child = drop_unneeded(child, sample, task.prior_for(child.expression))
             yield child
             if progress(child) > most:
                 best, most = child, progress(child)
@@ -165,6 +167,33 @@ def looks_like_noise(
     return not has_pattern(task.train, residual)
 
 
+def _missing(task: Task, expression: Expression) -> list[int]:
+    """The inputs that the prior asks for and that an expression lacks."""
+    missing = task.shown_prior.rules.missing(expression.inputs_used)
+    return [task.names.index(name) for name in missing]
+
+
+def _with_missing(
+    task: Task,
+    state: FittedExpression,
+    sample: Sample,
+    rng: np.random.Generator,
+    missing: Sequence[int],
+) -> list[Proposal]:
+    """The best ways to add an input that must be there: by gain alone others would come first."""
+    chances = np.full(len(task.names), OTHERS / len(task.names))
+    chances[list(missing)] += (1.0 - OTHERS) / len(missing)
+    points = task.domain[:, :DOMAIN_POINTS]
+    bank = make_bank(
+        task.prior, sample.XT, points, state.expression, (), rng, SMALL_BANK, chances=chances
+    )
+    screen = Screen(state, sample, bank, task.prior)
+    known = np.arange(bank.n_inputs + bank.n_nodes)
+    for mask in screen.masks:
+        mask[known[~np.isin(known, missing)]] = False
+    return [*screen.additions(2), *screen.factors(2)]
+
+
 def _children(
     task: Task,
     archive: Archive,
@@ -195,6 +224,8 @@ def _children(
     proposals += retyped(screen, task.prior, rng, 3)
     proposals += wrapped(screen, task.prior, rng, 3)
     proposals += loosened(screen, task.prior, rng, 2)
+    if missing := _missing(task, state.expression):
+        proposals += _with_missing(task, state, sample, rng, missing)
     longer = [gauge(e) for e in islice(expansions(state.expression), 3)]
     tries: dict[tuple[Any, ...], int] = {}
     for expression in (*longer, *(proposal() for proposal in proposals)):

@@ -138,7 +138,7 @@ def _run_training(
 ) -> None:
     rng = np.random.default_rng(training.seed)
     kind = training.kind or _kind(task, training, archive, rng)
-    for found in train(task, archive, rng, settings, kind, offered):
+    for found in train(*_focused(task, archive, rng), rng, settings, kind, offered):
         finds.largest = max(finds.largest, found.complexity)
         if found.candidate is not None and archive.add(found.candidate):
             finds.candidates.append(found.candidate)
@@ -146,6 +146,15 @@ def _run_training(
         if time.monotonic() > deadline:
             return
     finds.done[kind] = finds.done.get(kind, 0) + 1
+
+
+def _focused(task: Task, archive: Archive, rng: np.random.Generator) -> tuple[Task, Archive]:
+    """Where some inputs must stay apart, one choice of them, and what is known of it."""
+    if len(task.variants) == 1:
+        return task.variants[0], archive
+    chosen = task.variants[int(rng.integers(len(task.variants)))]
+    known = (c for c in archive.shared() if c.expression.is_allowed(chosen.prior))
+    return chosen, Archive(known, archive.n_rows, task.steered)
 
 
 def _kind(task: Task, training: Training, archive: Archive, rng: np.random.Generator) -> str:
@@ -214,6 +223,7 @@ def path(
             state.expression,
             state.expression.complexity(task.prior),
             0.9 * float(np.sqrt(state.error)),
+            task.is_step(state.expression),
         ):
             # So far singular units were relaxed; what counts is the honest error.
             strict = fitted(state.expression, sample, settings.strict_steps)
@@ -231,7 +241,8 @@ def _judged(
 ) -> Candidate | None:
     """The candidate of a state if the archive would keep it, refitted on more rows."""
     error = float(np.sqrt(state.error))
-    if not archive.would_accept(state.expression, complexity, 0.98 * error):
+    is_step = task.is_step(state.expression)
+    if not archive.would_accept(state.expression, complexity, 0.98 * error, is_step):
         return None
     if not state.expression.is_allowed(task.prior):
         return None

@@ -194,13 +194,13 @@ def _state(
     if possible is None:
         return None
     state = fitted(possible, sample, settings.fit_steps, patient=True)
-    return None if state is None else drop_unneeded(state, sample, task.prior)
+    return None if state is None else drop_unneeded(state, sample, task.prior_for(state.expression))
 
 
 def _draw_inputs(task: Task, archive: Archive, rng: np.random.Generator, most: int) -> Indices:
     d = len(task.names)
-    if d <= most:
-        return np.arange(d)
+    if len(task.inputs) <= most:
+        return np.array(task.inputs or range(d))
     chances = archive.input_chances(d, task.price)
     return np.sort(rng.choice(d, size=most, replace=False, p=chances))
 

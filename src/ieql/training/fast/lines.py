@@ -27,11 +27,15 @@ def lines(task: Task) -> Iterator[Candidate]:
     root = np.sqrt(sample.weight / sample.weight.sum())
     columns = np.vstack([np.ones(len(sample)), sample.XT]) * root
     target = sample.y * root
-    chosen: list[int] = []
+    rules = task.shown_prior.rules
+    # Inputs that must be there come first.
+    chosen = [task.names.index(name) for name in rules.missing(rules.require)]
+    chosen = [task.names.index(name) for name in rules.require] + chosen
     rule = rule_of(task.prior, task.names)
     # Terms of a wrong dimension would spoil all longer lines.
     barred = [] if rule is None else [i for i, d in enumerate(rule.inputs) if not rule.may_add(d)]
-    for _ in range(min(MOST_TERMS, len(task.names), len(sample) - 2)):
+    others = [i for i in range(len(task.names)) if i not in task.inputs]
+    for _ in range(min(max(MOST_TERMS - len(chosen), 1), len(task.names), len(sample) - 2)):
         fixed = columns[[0, *(1 + j for j in chosen)]]
         basis = np.linalg.qr(fixed.T)[0]
         rest = columns[1:] - (columns[1:] @ basis) @ basis.T
@@ -41,11 +45,12 @@ def lines(task: Task) -> Iterator[Candidate]:
             size > 1e-12 * np.sum(columns[1:] ** 2, axis=1), size, np.inf
         )
         gain[chosen] = 0.0
-        gain[barred] = 0.0
+        gain[[*barred, *others]] = 0.0
         best = int(np.argmax(gain))
-        if not gain[best] > 0.0:
+        if gain[best] > 0.0:
+            chosen.append(best)
+        elif not chosen:
             return
-        chosen.append(best)
         fixed = columns[[0, *(1 + j for j in chosen)]]
         (bias, *weights), *_ = np.linalg.lstsq(fixed.T, target, rcond=None)
         line = Sum(float(bias), tuple(chosen), tuple(float(w) for w in weights))

@@ -207,8 +207,8 @@ class FastTrainer(Trainer):
         """Say what was covered; straight lines, if no training came to an equation in the time."""
         state.reason = _with_coverage(state.reason, state)
         for task, archive in zip(state.tasks, state.archives, strict=True):
-            if len(archive) <= 1:
-                for candidate in lines(task):
+            if len(archive) <= 1 or all(c.is_step for c in archive.front):
+                for candidate in lines(task.variants[0]):
                     archive.add(candidate)
 
     def read(self, form: Any, tasks: Sequence[Task]) -> FastState:
@@ -242,8 +242,9 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
     with np.errstate(all="ignore"):
         for guess in task.guesses:
             state.add(k, task.candidate(guess))
-        for candidate in power_laws(task, budget.deadline):
-            state.add(k, candidate)
+        for variant in task.variants:
+            for candidate in power_laws(variant, budget.deadline):
+                state.add(k, candidate)
         if not task.has_rule:
             _look_for_waves(state, k, budget)
     state.progress[k].looked = True
@@ -272,8 +273,9 @@ def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
 
 
 def _look_for_waves(state: FastState, k: int, budget: Budget) -> None:
-    for candidate in waves(state.tasks[k], budget.deadline):
-        state.add(k, candidate)
+    for variant in state.tasks[k].variants:
+        for candidate in waves(variant, budget.deadline):
+            state.add(k, candidate)
 
 
 def _may_separate(state: FastState, k: int) -> bool:
@@ -287,17 +289,18 @@ def _separate(state: FastState, k: int, budget: Budget) -> None:
     """Divide and conquer: groups of inputs in place of them, and parts that depend on some only."""
     task, seed = state.tasks[k], budget.seed + 7919 * k
     state.progress[k].parted = True
-    if len(task.inputs) < 2:
-        return
-    now = time.monotonic()
-    # What breaks down numerically is given up; the search continues.
-    with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
-        deadline = now + FOR_GROUPS * (budget.deadline - now)  # infinite where that is
-        for candidate in grouped(task, seed, deadline, budget.n_jobs):
-            state.add(k, candidate)
-        if not state.archives[k].is_exact:
-            for candidate in separated(task, seed, budget.deadline):
+    for variant in task.variants:
+        if len(variant.inputs) < 2:
+            continue
+        now = time.monotonic()
+        # What breaks down numerically is given up; the search continues.
+        with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
+            deadline = now + FOR_GROUPS * (budget.deadline - now)  # infinite where that is
+            for candidate in grouped(variant, seed, deadline, budget.n_jobs):
                 state.add(k, candidate)
+            if not state.archives[k].is_exact:
+                for candidate in separated(variant, seed, budget.deadline):
+                    state.add(k, candidate)
     _measure(state, k, budget)
 
 
@@ -458,7 +461,7 @@ def _with_coverage(reason: str, state: FastState) -> str:
     # Structures are made of the same inputs for all of them, so that the least is common to all.
     least = min(range(len(state.tasks)), key=lambda k: state.coverage[k].size)
     task = state.tasks[least]
-    covered = state.coverage[least].sentence(task.prior, task.names)
+    covered = state.coverage[least].sentence(task.shown_prior, task.names)
     if covered and len(state.tasks) > 1:
         covered += " for every output"
     return f"{reason}{AND_COVERED}{covered}" if covered else reason

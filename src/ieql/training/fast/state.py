@@ -138,6 +138,6 @@ class FastState(State):
         """Whether a target had no progress for so long that the search may stop by itself."""
         progress, task = self.progress[k], self.tasks[k]
         since = progress.n_trainings - progress.since
-        is_covered = self.coverage[k].is_thorough(task.prior, task.names)
+        is_covered = self.coverage[k].is_thorough(task.shown_prior, task.names)
         is_certain = progress.at_noise and task.train.n_rows >= MANY_ROWS
         return not progress.exact and since >= progress.patience(is_covered or is_certain)

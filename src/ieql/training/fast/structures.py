@@ -84,6 +84,7 @@ class Grammar:
         self._sums: list[list[Terms]] = [[()]]
         """... all sums of them."""
         self._structures: dict[int, tuple[Structure, ...]] = {}
+        self._numbers: dict[int, int] = {}
         self._permitted: dict[tuple[int, str, int], bool] = {}
         rule = rule_of(prior, names)
         self._rule = None if rule is None else rule.relaxed
@@ -105,14 +106,39 @@ class Grammar:
     # --- what there is -------------------------------------------------------------------------
 
     def structures(self, size: int) -> tuple[Structure, ...]:
-        """All structures of this size, in a fixed order."""
+        """All structures of this size that keep the prior's rules, in a fixed order."""
         if size not in self._structures:
-            self._structures[size] = tuple(
-                Structure(terms, size)
+            fitting = [
+                terms
                 for terms in self.sums(size)
                 if self._fits(terms, "output", 0) and self._is_target(terms)
+            ]
+            self._numbers[size] = len(fitting)
+            self._structures[size] = tuple(
+                Structure(terms, size) for terms in fitting if self._keeps_rules(terms)
             )
         return self._structures[size]
+
+    def number(self, size: int) -> int:
+        """Number of structures of this size, rules about equations as a whole set aside."""
+        self.structures(size)
+        return self._numbers[size]
+
+    def _keeps_rules(self, terms: Terms) -> bool:
+        rules = self.prior.rules
+        if not rules:
+            return True
+        inputs: set[str] = set()
+        n_units, waiting = 0, list(terms)
+        while waiting:
+            term = self.terms[waiting.pop()]
+            if term.unit is None:
+                inputs.add(self.names[term.place])
+            else:
+                # A product of several factors is several units of two arguments.
+                n_units += max(len(term.args) - 1, 1)
+            waiting += [t for argument in term.args for t in argument]
+        return rules.are_kept_by(inputs, n_units)
 
     def can_make(self, size: int) -> bool:
         """Whether the sums of a size are few enough to be made.
