@@ -631,9 +631,13 @@ def test_names_that_yaml_takes_for_numbers_are_quoted() -> None:
         ({"min_time": -1}, "min_time must be None or a positive number, not -1."),
         (
             {"loss": "squred"},
-            "There is no loss 'squred'; the choices are auto, squared. Did you mean 'squared'?",
+            "There is no loss 'squred'; the choices are auto, squared, huber, absolute, relative. "
+            "Did you mean 'squared'?",
         ),
-        ({"loss": None}, "There is no loss None; the choices are auto, squared."),
+        (
+            {"loss": None},
+            "There is no loss None; the choices are auto, squared, huber, absolute, relative.",
+        ),
     ],
 )
 def test_a_bad_setting(settings: dict[str, Any], sentence: str) -> None:
