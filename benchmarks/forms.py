@@ -20,6 +20,7 @@ import subprocess
 import time
 import warnings
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -213,7 +214,7 @@ def exports_agree(model: IEQLRegressor, X: pd.DataFrame) -> dict[str, bool]:
     names = list(X.columns)
     space: dict[str, Any] = {}
     exec(model.export("python"), space)  # our own export, written a moment ago
-    function = next(v for k, v in space.items() if callable(v) and k.startswith("ieql"))
+    (function,) = (v for v in space.values() if isinstance(v, FunctionType))
     by_python = function(*(X[k].to_numpy() for k in names))
     symbolic = model.sympy()
     arguments = [sympy.Symbol(k, real=True) for k in names]
