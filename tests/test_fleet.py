@@ -172,6 +172,12 @@ def test_groups_that_are_wrong_get_a_sentence(groups, message):
         regressor().fit(X, Y, groups=groups)
 
 
+def test_what_a_fit_with_groups_would_not_heed_is_refused():
+    """A robust loss was taken, and the constants fitted by least squares all the same."""
+    with pytest.raises(IeqlError, match="least squares"):
+        regressor(loss="huber").fit(X, Y, groups=PUMP)
+
+
 def test_a_model_without_groups_takes_none():
     plain = fitted.model()
     with pytest.raises(IeqlError, match="fitted without groups"):

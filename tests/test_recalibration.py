@@ -158,6 +158,8 @@ def test_bad_rows_get_a_sentence():
         old().recalibrate(X, y[:3])
     with pytest.raises(IeqlError, match="at least 1"):
         old().recalibrate(X[:0], y[:0])
+    with pytest.raises(IeqlError, match="lacks the column"):
+        old().recalibrate(X.rename(columns={"x": "z"}), y)
     X.loc[0, "x"] = 0.4
     with pytest.raises(IeqlError, match="no finite value in 1 of 8 new rows"):
         old(("2", "3*log(x - 0.5)")).recalibrate(X, y)

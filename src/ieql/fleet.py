@@ -203,7 +203,7 @@ def _fleet_model(
     from threadpoolctl import threadpool_limits
 
     first = found[0]
-    prior, bound = first.prior, options.output_bound
+    bound = options.output_bound
     bounds = None if bound is None else (-bound, bound)
     points = domain_points(measured.data.domain)
     differ = DIFFERING[options.group_constants]
@@ -211,6 +211,7 @@ def _fleet_model(
     fronts = []
     for k in range(y.shape[1]):
         fleet = _rows_by_device(measured.X, y[:, k], weight, devices, labels)
+        prior = first.prior.for_target(first.targets[k])
         deadline = end = math.inf
         if options.max_time is not None:
             now = time.monotonic()
@@ -362,8 +363,8 @@ def _front(
             front.append((candidate, fit))
     if not front:
         raise IeqlError(
-            "No equation is safe in the whole domain for every group; declare a smaller domain, or "
-            "search longer."
+            "No equation that was found is safe, and keeps to all that the prior says, for every "
+            "group in the whole domain; declare a smaller domain, or search longer."
         )
     return sorted(front, key=lambda pair: (pair[0].complexity, pair[0].rmse_train))
 

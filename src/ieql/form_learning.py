@@ -35,6 +35,7 @@ from ieql.learn import Earlier, View, front_of, learn, with_earlier
 from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
 from ieql.prior import Prior
+from ieql.quantities import FREE
 from ieql.report.evidence import Evidence
 from ieql.selection import Candidate, description_length
 from ieql.shape import Shape
@@ -89,9 +90,19 @@ class KnownForm:
                 f"A form is for one target, but y has {data.y.shape[1]} columns; fit one after the "
                 "other."
             )
+        if options.loss not in ("auto", "squared"):
+            raise IeqlError(
+                f"A form is fitted by least squares; with loss={options.loss!r} leave it out, or "
+                "use the loss auto or squared."
+            )
         if options.guesses:
             raise IeqlError("Give a form or guesses, not both: the form says what is known.")
         prior = Prior.of(options.prior)
+        if prior.quantities and prior.constants != FREE:
+            raise IeqlError(
+                "The units of a form's parts are not known, so that constants cannot be held to "
+                "plain numbers or listed units; use constants: free, or leave the form out."
+            )
         custom = {u.name: u for u in prior.custom}
         form = Form.parse(text, data.feature_names, data.target_names[0], custom)
         names = [p.name for p in form.parts]

@@ -388,7 +388,7 @@ def _finish_all(
         for k in which
     }
     bound = options.output_bound
-    # Means are quickly made, but not after the end.
+    # Means are quick to make, but not once the time is up.
     end = start + (options.max_time or float("inf"))
     for k in which:
         if targets[k].task.accurate and not state.interrupted and time.monotonic() < end:

@@ -20,12 +20,11 @@ from ieql.equations.expression import Expression, Sum
 from ieql.equations.finish import TRIM_ROWS, presented
 from ieql.selection import Candidate
 from ieql.target import Target
+from ieql.training.fast.accurate import MOST
 
 __all__ = ["mean_of", "means"]
 
 Array = NDArray[np.float64]
-LARGEST = 300
-"""Parameters of a mean, at most."""
 MOST_MEMBERS = 3
 KEPT = 2
 """Means of two, and of three, that are finished: the best of each."""
@@ -89,7 +88,7 @@ def _belong_together(some: Sequence[Candidate]) -> bool:
     return (
         len({c.lines for c in some}) == len(some)
         and len({c.is_taught for c in some}) == 1
-        and sum(c.n_parameters for c in some) <= LARGEST
+        and sum(c.n_parameters for c in some) <= MOST
     )
 
 

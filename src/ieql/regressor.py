@@ -171,6 +171,11 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         devices = None if groups is None else checked_groups(groups, len(measured.X))
         if devices is not None and X_extrapolation is not None:
             raise IeqlError("A fit with groups takes no points outside the data; leave them out.")
+        if devices is not None and asked.loss not in ("auto", "squared"):
+            raise IeqlError(
+                f"A fit with groups is one of least squares; with loss={asked.loss!r} leave the "
+                "groups out, or use the loss auto or squared."
+            )
         if devices is not None and asked.form is not None:
             raise IeqlError("A fit with groups takes no form; leave one of the two out.")
 
@@ -866,7 +871,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
         start = time.monotonic()
         model = self._fitted()
-        check_table(self._without_others(X), "X", min_rows=1)
+        X = self._by_name(X, "X")
+        check_table(X, "X", min_rows=1)
         # Where nothing was declared, the domain is widened to hold them.
         table = self._rows_to_predict(X, warns=bool(model.declared))
         targets = self._checked_targets(y, table)

@@ -31,6 +31,11 @@ def test_functions_that_are_no_units_are_parts_and_other_names_constants():
     assert form.constants == ("c",)
 
 
+def test_a_name_in_backticks_may_hold_an_equals_sign():
+    form = Form.parse("log(`y=1`) = f(`a=b`)", ("a=b", "c"), "y=1")
+    assert form.parts[0].inputs == ("a=b",)
+
+
 SOLVABLE = [
     "U*I*f(T) + g(`n [1/min]`, T)",
     "a*exp(-b*f(T)) + U",

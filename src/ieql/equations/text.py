@@ -44,6 +44,7 @@ LONGEST_SHOWN = 300
 """Characters of a name in a message."""
 DIVIDES_BY_ZERO = "The equation divides by zero."
 WHOLE_NUMBER = re.compile(r"-?[\d.e+]+(?:e-\d+)?")
+EQUALS = re.compile(r"`[^`]*`|=")
 WORD = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -232,12 +233,13 @@ def calls_in(text: str, known: Collection[str]) -> list[Call]:
 
 def split_equation(text: str) -> tuple[str | None, str]:
     """Left- and right-hand side of an equation; without an equals sign there is no left one."""
-    left, sign, right = text.partition("=")
-    if not sign:
+    # A name in backticks may hold one, too.
+    places = [m.start() for m in EQUALS.finditer(text) if m.group() == "="]
+    if not places:
         return None, text
-    if "=" in right:
+    if len(places) > 1:
         raise IeqlError("There is more than one '=' in the equation.")
-    return left.strip(), right.strip()
+    return text[: places[0]].strip(), text[places[0] + 1 :].strip()
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
