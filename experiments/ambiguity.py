@@ -15,7 +15,7 @@ from typing import Any
 from experiments.budget import Budget
 from experiments.compare import chosen
 from experiments.methods import ieql, of_budget, selected_rows
-from experiments.paper_values import AMBIGUITY_SHARES
+from experiments.paper_values import AMBIGUITY_SELECTED, AMBIGUITY_SHARES
 from experiments.store import Store
 from experiments.words import number, table
 from ieql import load_problem
@@ -182,25 +182,34 @@ def section(store: Store) -> str:
             "ratios other than 1.",
             table(HEADER, lines),
             f"Budget: {'/'.join(map(str, runs))} runs of {number(seconds)} s for each ratio. The "
-            "numbers of units in the selected equation are means over the runs.",
+            "numbers of units in the selected equation are means over the runs; the columns are "
+            "panels (a), (b) and (c) of the figure, each beside the paper's.",
             *_swept_words(Store(store.folder, "paper_sweeps")),
             DIFFERENCES,
         ]
     )
 
 
-HEADER = ["r", "share of cos / square [%]", "*paper*", "selected cos / square", "no factors"]
+HEADER = [
+    "r", "share of cos / square [%]", "*paper*", "selected cos / square", "*paper*", "no factors",
+    "*paper*",
+]  # fmt: skip
 
 
 def _line(row: Mapping[str, Any]) -> list[str]:
     """A ratio in the table: shares, the paper's, and the selected units."""
     cos, both = AMBIGUITY_SHARES[row["ratio"]]
+    with_factors, without = (
+        "*1 / 0*" if unit == "cos" else "*0 / 1*" for unit in AMBIGUITY_SELECTED[row["ratio"]]
+    )
     return [
         row["ratio"],
         f"{row['cos_percent']:.0f} / {row['square_percent']:.0f}",
         f"*{cos:.0f} / {both - cos:.0f}*",
         f"{row['cos_with_factors']:g} / {row['square_with_factors']:g}",
+        with_factors,
         f"{row['cos_without_factors']:g} / {row['square_without_factors']:g}",
+        without,
     ]
 
 

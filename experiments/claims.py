@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments import ambiguity, complex_equations, electric_machine, unit_frequencies
+from experiments import ambiguity, electric_machine, unit_frequencies
 from experiments.compare import chosen, table_row
 from experiments.engine_torque import GENERATED
 from experiments.methods import METHODS as LEARNERS
 from experiments.paper_sweeps import FINISHED, RAW
 from experiments.paper_values import COMPLEX, PROBLEMS
 from experiments.store import Store
-from experiments.sweeping import largest_budget
+from experiments.sweeping import parts_of
 from experiments.words import number, table
 from tables import median
 
@@ -46,7 +46,7 @@ class Results:
 
     def row(self, problem: str, method: str, criterion: str = "V_int&ex") -> dict[str, Any] | None:
         """The runs of a method on a problem of the first experiment; None if there are none."""
-        parts = complex_equations.parts_of(self.complex, problem, method)
+        parts = parts_of(self.complex, problem, method, self.sweeps)
         return table_row(parts, problem, method, criterion) if parts else None
 
 
@@ -88,10 +88,6 @@ LEARNED = (
     (f"{PAPERS}, as trained", RAW), (f"{PAPERS}, finished", FINISHED), (FAST, "ieql"),
 )  # fmt: skip
 """Ways to an equation, by name and method."""
-KINDS = {RAW: "raw", FINISHED: "finished"}
-"""What of a sweep is meant by a method."""
-MOTOR = "motor, "
-"""The same with the costs of the preset motor."""
 
 
 def _fitted(results: Results) -> list[Finding]:
@@ -100,7 +96,7 @@ def _fitted(results: Results) -> list[Finding]:
     for by, method in LEARNED:
         rows, good = [], []
         for p in PROBLEMS:
-            parts = complex_equations.parts_of(results.complex, p, method)
+            parts = parts_of(results.complex, p, method, results.sweeps)
             if parts:
                 rows.append(table_row(parts, p, method, "V_int"))
                 errors = [
@@ -328,14 +324,8 @@ def _dear_cosine(results: Results) -> list[Finding]:
 # --- machines ------------------------------------------------------------------------------------
 
 
-def _machine_parts(results: Results, method: str) -> list[dict[str, Any]]:
-    if method in KINDS:
-        return largest_budget(results.sweeps, "power_loss", KINDS[method])
-    return results.machine.group(f"power_loss/{method}")
-
-
 def _machine_row(results: Results, method: str) -> dict[str, Any] | None:
-    parts = _machine_parts(results, method)
+    parts = parts_of(results.machine, "power_loss", method, results.sweeps)
     return table_row(parts, "power_loss", method, "V_int-S") if parts else None
 
 
@@ -361,7 +351,9 @@ def _machine_structure(results: Results) -> list[Finding]:
         row = _machine_row(results, method)
         if row is None:
             continue
-        known = electric_machine.structures(_machine_parts(results, method))
+        known = electric_machine.structures(
+            parts_of(results.machine, "power_loss", method, results.sweeps)
+        )
         n, inputs = len(known["equations"]), known["inputs"]
         verdict = YES if n == 1 and inputs == ["I_D", "I_Q"] else NO
         figure = f"{n} structure{'s' if n > 1 else ''} of {', '.join(inputs) or 'no input'}"
@@ -370,13 +362,7 @@ def _machine_structure(results: Results) -> list[Finding]:
 
 
 def _engine_row(results: Results, method: str, criterion: str) -> dict[str, Any] | None:
-    if method in KINDS:
-        parts = largest_budget(results.sweeps, "engine", KINDS[method])
-    elif method.startswith(MOTOR):
-        kind = KINDS[method.removeprefix(MOTOR)]
-        parts = largest_budget(results.sweeps, "engine, motor", kind)
-    else:
-        parts = results.engine.group(f"{GENERATED}/{method}")
+    parts = parts_of(results.engine, GENERATED, method, results.sweeps)
     return table_row(parts, GENERATED, method, criterion) if parts else None
 
 
@@ -398,8 +384,8 @@ def _engine_sizes(results: Results) -> list[Finding]:
     rivals = [r for m in ("operon1", "operon2") if (r := _engine_row(results, m, "V_int"))]
     found = []
     for by, method in (
-        (f"{PAPERS}, motor, as trained", MOTOR + RAW),
-        (f"{PAPERS}, motor, finished", MOTOR + FINISHED),
+        (f"{PAPERS}, motor, as trained", "paper_motor_raw"),
+        (f"{PAPERS}, motor, finished", "paper_motor_finished"),
         (f"{FAST}, motor", "ieql_motor"),
     ):
         row = _engine_row(results, method, "V_int-S")

@@ -10,6 +10,7 @@ from typing import Any
 from experiments.budget import Budget
 from experiments.methods import METHODS, of_budget
 from experiments.store import Store
+from experiments.sweeping import parts_of
 from ieql import load_problem
 from ieql.problems import Problem
 from ieql.training.parallel import in_parallel
@@ -82,7 +83,7 @@ def table_rows(
     rows = []
     for problem in problems:
         for name in methods:
-            parts = store.group(f"{problem}/{name}")
+            parts = parts_of(store, problem, name)
             if parts:
                 rows.append(table_row(parts, problem, name, criterion))
     return rows

@@ -14,7 +14,7 @@ from experiments.methods import METHODS as LEARNERS
 from experiments.paper_sweeps import FINISHED, RAW
 from experiments.paper_values import COMPLEX, PROBLEMS
 from experiments.store import Store
-from experiments.sweeping import largest_budget
+from experiments.sweeping import parts_of
 from experiments.words import number, paper_number, ranged, table
 from ieql import load_problem
 from ieql.equations.expression import Expression
@@ -43,15 +43,6 @@ def run(store: Store, budget: Budget) -> None:
     compare(store, budget, problems, BASELINES)
     compare(store, budget, problems, ["ieql_steered"])
     store.csv(store.name, all_rows(store))
-
-
-def parts_of(store: Store, problem: str, method: str) -> list[dict[str, Any]]:
-    """The runs of a method on a problem; the paper's own come from its sweeps."""
-    if method not in (RAW, FINISHED):
-        return store.group(f"{problem}/{method}")
-    sweeps = Store(store.folder, "paper_sweeps")
-    kind = "raw" if method == RAW else "finished"
-    return largest_budget(sweeps, problem, kind)
 
 
 def all_rows(store: Store) -> list[dict[str, Any]]:

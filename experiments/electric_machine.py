@@ -17,6 +17,7 @@ from experiments.methods import METHODS as LEARNERS
 from experiments.methods import OWN
 from experiments.paper_values import MACHINE
 from experiments.store import Store
+from experiments.sweeping import SWEPT
 from experiments.words import number, paper_number, ranged, table
 from ieql import load_problem
 from ieql.equations.expression import Expression
@@ -25,6 +26,8 @@ from structure import same_structure
 __all__ = ["METHODS", "real_rows", "run", "section", "structures"]
 
 METHODS = ("mean", "gp", "operon1", "operon2", "gplearn", "eqldiv", "ieql", "ieql_motor")
+TABLE = (*METHODS[:-2], *SWEPT, *METHODS[-2:])
+"""What stands in the table: the networks of the paper's own method come from its sweeps."""
 SECONDS = 10.0
 """The equation is simple; a smaller limit of the budget holds."""
 
@@ -34,7 +37,7 @@ def run(store: Store, budget: Budget) -> None:
     ours = [m for m in METHODS if m.startswith("ieql")]
     compare(store, replace(budget, seconds=min(SECONDS, budget.seconds)), ["power_loss"], ours)
     compare(store, budget, ["power_loss"], [m for m in METHODS if m not in ours])
-    store.csv(store.name, table_rows(store, ["power_loss"], METHODS, "V_int-S"))
+    store.csv(store.name, table_rows(store, ["power_loss"], TABLE, "V_int-S"))
 
 
 def structures(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -104,7 +107,7 @@ MACHINE_RANGES = {
 
 def section(store: Store) -> str:
     """The table, and the structures that were found."""
-    rows = {r["method"]: r for r in table_rows(store, ["power_loss"], METHODS, "V_int-S")}
+    rows = {r["method"]: r for r in table_rows(store, ["power_loss"], TABLE, "V_int-S")}
     words = []
     for name in ("ieql", "ieql_motor"):
         if name not in rows:
@@ -174,7 +177,8 @@ def real_rows(rows: dict[str, Any], printed: Mapping[str, tuple[Any, Any]]) -> l
     """Lines of a table of RMSE and parameters beside the paper's."""
     lines = []
     for name, row in rows.items():
-        error, size = printed.get(name, (None, None))
+        papers = {"paper_raw": "ieql", "paper_motor_raw": "ieql_motor"}.get(name, name)
+        error, size = printed.get(papers, (None, None))
         has_size = name not in ("mean", "gp")
         lines.append(
             [

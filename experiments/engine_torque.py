@@ -20,8 +20,9 @@ from experiments.budget import Budget
 from experiments.compare import chosen, compare, table_rows
 from experiments.electric_machine import real_rows
 from experiments.methods import METHODS as LEARNERS
-from experiments.paper_values import ENGINE
+from experiments.paper_values import ENGINE, ENGINE_RANGES
 from experiments.store import Store
+from experiments.sweeping import SWEPT
 from experiments.words import number, ranged, table
 from ieql import load_problem
 from ieql.data.table import read_csv, split_file
@@ -35,6 +36,8 @@ __all__ = ["GENERATED", "METHODS", "REAL", "REAL_METHODS", "run", "section"]
 
 OURS = ("ieql", "ieql_motor", "ieql_accurate")
 METHODS = ("mean", "gp", "operon1", "operon2", "gplearn", "eqldiv", *OURS)
+TABLE = (*METHODS[: -len(OURS)], *SWEPT, *OURS)
+"""What stands in the table: the networks of the paper's own method come from its sweeps."""
 REAL_METHODS = ("mean", "gp", *OURS)
 GENERATED = "engine"
 INPUTS = ("engine_speed", "engine_load", "intake_valve_opening", "air_fuel_ratio")
@@ -59,8 +62,8 @@ def run(store: Store, budget: Budget) -> None:
             f"{store.name}: skipped the measured engine (no file {path.name}; name it by the "
             "environment variable ENGINE_DATA)"
         )
-    rows = table_rows(store, [GENERATED, *REAL], METHODS, "V_int-S")
-    store.csv(store.name, rows + table_rows(store, [GENERATED, *REAL], METHODS, "V_int"))
+    rows = table_rows(store, [GENERATED, *REAL], TABLE, "V_int-S")
+    store.csv(store.name, rows + table_rows(store, [GENERATED, *REAL], TABLE, "V_int"))
     store.figure(store.name, _figure(store))
 
 
@@ -171,8 +174,9 @@ def section(store: Store) -> str:
         "with the paper's in kind, not in detail.",
     ]
     for criterion in ("V_int-S", "V_int"):
-        rows = {r["method"]: r for r in table_rows(store, [GENERATED], METHODS, criterion)}
+        rows = {r["method"]: r for r in table_rows(store, [GENERATED], TABLE, criterion)}
         pieces += [f"Selected by {criterion}:", table(header, real_rows(rows, ENGINE[criterion]))]
+    pieces += [_properties()]
     seed, part = median_run(store)
     selected, exact = chosen(part, "V_int-S"), chosen(part, "V_int")
     pieces += [
@@ -190,6 +194,28 @@ def section(store: Store) -> str:
             _measured_table(store),
         ]
     return "\n\n".join([*pieces, DIFFERENCES])
+
+
+def _properties() -> str:
+    """The table of the data's properties: the paper's ranges, and what stands for them here."""
+    problem = load_problem(GENERATED)
+    columns = [*(problem.X[c] for c in problem.X), pd.concat([problem.y, problem.y_test])]
+    lines = [
+        [
+            name,
+            unit,
+            f"*{low:g} to {high:g}*",
+            str(rows.name),
+            f"{rows.min():.3g} to {rows.max():.3g}",
+        ]
+        for (name, (low, high, unit)), rows in zip(ENGINE_RANGES.items(), columns, strict=True)
+    ]
+    words = (
+        "Properties of the data. The printed equations are in scaled inputs and give a torque "
+        "without its mean, so do the data generated from one of them:"
+    )
+    header = ["", "unit", "*paper*", "here", "range"]
+    return f"{words}\n\n{table(header, lines)}"
 
 
 def _measured_table(store: Store) -> str:

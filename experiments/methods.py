@@ -408,4 +408,6 @@ METHODS: Mapping[str, Method] = {
     ),
     "paper_raw": Method("iEQL, the paper's method, as trained", None),
     "paper_finished": Method("iEQL, the paper's method, finished", None),
+    "paper_motor_raw": Method("iEQL, the paper's method, motor, as trained", None),
+    "paper_motor_finished": Method("iEQL, the paper's method, motor, finished", None),
 }

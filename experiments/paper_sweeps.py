@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from experiments import pareto_figure
+from experiments import pareto_figure, rare_networks
 from experiments.ambiguity import RATIOS
 from experiments.ambiguity import prior as cost_ratio
 from experiments.budget import BUDGETS, Budget
-from experiments.compare import table_row
-from experiments.methods import selected_rows
+from experiments.compare import chosen, table_row
 from experiments.paper_values import COMPLEX, PROBLEMS
 from experiments.store import Store
-from experiments.sweeping import Sweep, networks_of, reports, sweep, swept_rows
+from experiments.sweeping import Sweep, networks_of, reports, sweep
 from experiments.unit_frequencies import DEAR_COS
 from experiments.words import number, paper_number, ranged, table
 from tables import median
@@ -53,7 +48,8 @@ def run(store: Store, budget: Budget) -> None:
 def planned(budget: Budget) -> list[tuple[Sweep, int]]:
     """All sweeps of a budget with their runs, in order.
 
-    Run by run: each has one sweep before any has a second. The longest one comes last.
+    Run by run: each has one sweep before any has a second. The engine's, which take three times as
+    long as the others, come after all of these, and the one of its Pareto plot last.
     """
     found = [
         (what, seed)
@@ -61,7 +57,7 @@ def planned(budget: Budget) -> list[tuple[Sweep, int]]:
         for what in sweeps_of(budget)
         if what.runs is None or seed < what.runs
     ]
-    return sorted(found, key=lambda job: job[0].label == PARETO)
+    return sorted(found, key=lambda job: (job[0].label == PARETO, job[0].problem == "engine"))
 
 
 def _pareto(store: Store) -> dict[str, dict[str, Any]]:
@@ -148,56 +144,13 @@ def section(store: Store) -> str:
         lines = [line for name in PROBLEMS for line in _lines(store, budget, name)]
         if lines:
             pieces += [_settings(store, budget), table(HEADER, lines), *_words(store, budget)]
-    if numbers := _by_number(store):
-        words = (
-            "**From how many networks?** The test error of what V_int&ex selects if a published "
-            f"sweep had fewer networks (median of {DRAWS} random parts):"
-        )
-        header = ["", "", *(f"{n} networks" for n in COUNTS), "all"]
-        pieces += [words, table(header, numbers)]
+            pieces += _inside(store, budget)
+    pieces += rare_networks.words(store)
     if fronts := _pareto(store):
         image = "![Pareto plot of the engine](../experiments/results/engine_pareto.png)"
         pieces += [image, pareto_figure.words(fronts)]
     pieces.append(DIFFERENCES)
     return "\n\n".join(pieces)
-
-
-COUNTS = (8, 16, 32)
-"""Numbers of networks from which a criterion may choose, beside all of a sweep."""
-DRAWS = 200
-"""Random parts of a sweep for each number."""
-
-
-def _by_number(store: Store) -> list[list[str]]:
-    """What V_int&ex reaches if it chooses from fewer networks of a published sweep, at the median.
-
-    The networks of a sweep have starts of their own, so that any part of them is a smaller sweep.
-    """
-    lines = []
-    for name in PUBLISHED:
-        for kind, label in (("raw", "as trained"), ("finished", "finished")):
-            for about, rows in swept_rows(store, f"published/{name}/0", kind):
-                errors = about["mean_errors"]
-                cells = [
-                    number(median(_chosen_from(rows, errors, n))) if n < len(rows) else "–"
-                    for n in COUNTS
-                ]
-                everything = _chosen_from(rows, errors, len(rows))
-                lines.append([name, label, *cells, number(everything[0])])
-    return lines
-
-
-def _chosen_from(
-    rows: Sequence[dict[str, Any]], errors: Mapping[str, float], n: int
-) -> list[float]:
-    """Test errors of what V_int&ex selects from n of the rows, for random choices of them."""
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(DRAWS if n < len(rows) else 1):
-        some = [rows[i] for i in sorted(rng.permutation(len(rows))[:n])]
-        test = some[selected_rows(some, errors)["V_int&ex"]]["rmse_test"]
-        found.append(math.inf if test is None else float(test))
-    return found
 
 
 HEADER = [
@@ -246,6 +199,26 @@ def _lines(store: Store, budget: str, name: str) -> list[list[str]]:
             f"*{paper_number(COMPLEX['ieql'][name])}*",
         ]
     ]
+
+
+def _inside(store: Store, budget: str) -> list[str]:
+    """Errors on training and validation rows of what V_int selects, which the paper speaks of."""
+    lines = []
+    for name in PROBLEMS:
+        cells = [name]
+        for kind in ("raw", "finished"):
+            picked = [chosen(part, "V_int") for part in reports(store, budget, name, kind)]
+            for key in ("rmse_train", "rmse_validation"):
+                errors = [row[key] for row in picked]
+                cells.append(number(median(errors)) if errors else "–")
+        if cells[1] != "–":
+            lines.append(cells)
+    words = (
+        '"Their prediction error on training and validation data is at noise level": errors of '
+        "what V_int selects, at the median over the runs; the noise is 0.01."
+    )
+    header = ["", "as trained, training", "validation", "finished, training", "validation"]
+    return [words, table(header, lines)] if lines else []
 
 
 def _settings(store: Store, budget: str) -> str:

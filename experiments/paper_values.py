@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 __all__ = [
+    "AMBIGUITY_SELECTED",
     "AMBIGUITY_SHARES",
     "COMPLEX",
     "ENGINE",
+    "ENGINE_RANGES",
     "FREQUENCIES",
     "MACHINE",
     "PARETO",
@@ -122,4 +124,17 @@ AMBIGUITY_SHARES: dict[str, tuple[float, float]] = {
     "1/2": (51.5, 98.0), "1": (36.3, 99.0), "2": (21.4, 99.6), "3": (12.4, 100.0),
     "4": (14.3, 99.6), "5": (18.6, 99.6), "6": (15.2, 100.0), "7": (13.5, 100.0),
     "8": (14.7, 99.7), "9": (14.8, 99.7), "10": (15.5, 99.9),
+}  # fmt: skip
+
+# The same figure, panels (b) and (c): the unit of the equation that V_int-S selects with and
+# without complexity factors.
+AMBIGUITY_SELECTED: dict[str, tuple[str, str]] = {
+    ratio: ("cos" if "/" in ratio else "square", "cos" if ratio in ("1/9", "1/6") else "square")
+    for ratio in AMBIGUITY_SHARES
+}
+
+# Table "Data properties for the torque model": least and largest value in the table's units.
+ENGINE_RANGES: dict[str, tuple[float, float, str]] = {
+    "phi_ex": (-20, 20, "°crank"), "phi_in": (-4, 36, "°crank"), "r_l": (13, 86, "%"),
+    "phi_ign": (-27, 61, "°crank"), "n_eng": (597, 6000, "rpm"), "M_eng": (-38, 261, "Nm"),
 }  # fmt: skip

@@ -44,6 +44,7 @@ __all__ = [
     "largest_budget",
     "network_of",
     "networks_of",
+    "parts_of",
     "reports",
     "sweep",
     "swept_rows",
@@ -276,6 +277,28 @@ def largest_budget(store: Store, name: str, kind: str) -> list[dict[str, Any]]:
     Of `published` there is one run; where there are several of a smaller one, these are shown.
     """
     return max((reports(store, budget, name, kind) for budget in reversed(BUDGETS)), key=len)
+
+
+SWEPT = {
+    "paper_raw": ("", "raw"),
+    "paper_finished": ("", "finished"),
+    "paper_motor_raw": (", motor", "raw"),
+    "paper_motor_finished": (", motor", "finished"),
+}
+"""Methods of the tables that are sweeps: the end of the sweep's name, and what of it is meant."""
+
+
+def parts_of(
+    store: Store, problem: str, method: str, sweeps: Store | None = None
+) -> list[dict[str, Any]]:
+    """The runs of a method on a problem; the paper's own come from its sweeps.
+
+    These are read from the folder of the store unless they are given.
+    """
+    if method not in SWEPT:
+        return store.group(f"{problem}/{method}")
+    end, kind = SWEPT[method]
+    return largest_budget(sweeps or Store(store.folder, "paper_sweeps"), problem + end, kind)
 
 
 def networks_of(store: Store, key: str) -> list[dict[str, Any]]:

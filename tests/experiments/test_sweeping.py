@@ -106,16 +106,3 @@ def test_a_page_of_days_of_work_shows_what_there_is(tmp_path):
         "**Not finished**: there are 0 of the 102 sweeps of the budget full and 0 of the 3" in page
     )
     assert "| S1 | 1 |" in page
-
-
-def test_fewer_networks_leave_less_to_choose_from(tmp_path):
-    """Of 40 networks one extrapolates: a part of a sweep holds it as often as it is large."""
-    errors = {"validation": 1.0, "extrapolation": 1.0}
-    rows = [
-        {"complexity": 3, "rmse_train": 0.01, "rmse_validation": 0.01, "rmse_test": e,
-         "rmse_extrapolation": e}
-        for e in [0.01] + 39 * [0.5]
-    ]  # fmt: skip
-    assert paper_sweeps._chosen_from(rows, errors, 40) == [0.01]
-    share = np.mean(np.array(paper_sweeps._chosen_from(rows, errors, 10)) == 0.01)
-    assert share == pytest.approx(0.25, abs=0.1)
