@@ -160,9 +160,10 @@ DEVIATIONS = """What differs from the paper, and why:
 - The genetic algorithm of the paper is PySR; here it is Operon with the same operators and sizes
   (GA1: cos, exp, log; GA2: these and the square; at most 40 nodes), gplearn, and PySR itself where
   it is installed. They learn from 1000 rows, as in the paper, with the budget quick and from all
-  with a larger one, and stop at a time limit, not after a number of iterations.
-- The perceptron is scikit-learn's, as the paper trains it but for fewer epochs with the smaller
-  budget. The Gaussian process, which the paper has for its real data only, is added.
+  with a larger one, and stop at a time limit, not after a number of iterations. With the budget
+  full each run has one core for a minute; a fit of ours has two for half of that.
+- The perceptron is trained as in the paper, but for fewer epochs with the smaller budget. The
+  Gaussian process, which the paper has for its real data only, is added.
 - EQL÷ is left out where it was not trained with at least a tenth of its published epochs, batches
   of 20 and all 26 strengths (budget full, on our own network, hours for each table).
 - "ieql, fast" is our default learner, not the paper's method; that is in the rows of its name, with

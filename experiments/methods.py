@@ -41,6 +41,8 @@ Result = dict[str, Any]
 CRITERIA = ("V_int", "V_int-S", "V_int&ex")
 OWN = "own"
 """The selection of the genetic algorithm itself."""
+VALIDATION = 0.1
+"""Part of the rows by which the perceptron's epoch is chosen."""
 LONGEST = 150
 """Equations with more parameters are not written out."""
 SYMBOLS = "add,sub,mul,div,cos,exp,log,constant,variable"
@@ -243,27 +245,25 @@ def _black_box(test: float, n_parameters: int, **settings: Any) -> Result:
 
 def _mlp(problem: Problem, seed: int, budget: Budget) -> Result:
     """The paper's perceptron (appendix "Baselines"); the best model on validation rows is kept."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPRegressor
+    from experiments.perceptron import Perceptron
 
-    settings = {
-        "hidden_layer_sizes": (50,) * 5,
-        "activation": "tanh",
-        "batch_size": 100,
-        "learning_rate_init": 1e-3,
-        "beta_1": 0.9,
-        "alpha": 0.0,
-        "max_iter": budget.mlp_epochs,
-        "early_stopping": True,  # keeps the weights of the best validation score
-        "n_iter_no_change": budget.mlp_epochs,
-        "validation_fraction": 0.1,
-    }
-    model = _scaled(MLPRegressor(**settings, random_state=seed))
-    with warnings.catch_warnings(), threadpool_limits(1):  # more threads only wait for each other
-        warnings.simplefilter("ignore", ConvergenceWarning)  # all epochs are meant to be used
-        model.fit(problem.X, problem.y)
-    size = sum(w.size for w in model.regressor_[-1].coefs_)
-    return _black_box(_rmse(model.predict(problem.X_test), problem.y_test), size, **settings)
+    X, y = problem.X.to_numpy(float), problem.y.to_numpy(float)
+    low, high, mean, spread = X.min(axis=0), X.max(axis=0), y.mean(), y.std()
+
+    def inputs(X: Array) -> NDArray[np.float32]:
+        scaled: Array = 2.0 * (X - low) / (high - low) - 1.0  # as for our networks
+        return scaled.astype(np.float32)
+
+    order = np.random.default_rng(seed).permutation(len(X))
+    n = max(1, round(VALIDATION * len(X)))
+    scaled = inputs(X), ((y - mean) / spread).astype(np.float32)
+    validation, rows = ((scaled[0][some], scaled[1][some]) for some in (order[:n], order[n:]))
+    settings: dict[str, Any] = {"epochs": budget.mlp_epochs, "batch": 100, "rate": 1e-3}
+    with threadpool_limits(1):  # more threads only wait for each other
+        model = Perceptron(X.shape[1], (50,) * 5, seed)
+        model.fit(rows, validation, **settings)
+    values = model.predict(inputs(problem.X_test.to_numpy(float))) * spread + mean
+    return _black_box(_rmse(values, problem.y_test), model.n_weights, **settings)
 
 
 def _scaled(regressor: Any) -> Any:
@@ -311,7 +311,7 @@ def _genetic(
     X, y = problem.X, problem.y
     data = Data(X, y, problem.X_test, problem.y_test, problem.noise, float(y.std()), extra, {})
     names = SimpleNamespace(names=problem.feature_names)
-    limits = Settings(budget.baseline_seconds, budget.n_jobs)
+    limits = Settings(budget.baseline_seconds, n_jobs=1)  # two runs share the machine
     fit = PEERS[name](names, data, seed, limits, **options)
     X_test, y_test = (np.asarray(part, float) for part in (problem.X_test, problem.y_test))
     front = [
@@ -390,9 +390,15 @@ METHODS: Mapping[str, Method] = {
     "mean": Method("mean predictor", _mean),
     "mlp": Method("MLP", _mlp, has_one_thread=True),
     "gp": Method("Gaussian process", _gp),
-    "operon1": Method("GA1 (Operon)", partial(_genetic, "operon", GA1), package="operon"),
-    "operon2": Method("GA2 (Operon)", partial(_genetic, "operon", GA2), package="operon"),
-    "gplearn": Method("gplearn", partial(_genetic, "gplearn", {}), package="gplearn"),
+    "operon1": Method(
+        "GA1 (Operon)", partial(_genetic, "operon", GA1), package="operon", has_one_thread=True
+    ),
+    "operon2": Method(
+        "GA2 (Operon)", partial(_genetic, "operon", GA2), package="operon", has_one_thread=True
+    ),
+    "gplearn": Method(
+        "gplearn", partial(_genetic, "gplearn", {}), package="gplearn", has_one_thread=True
+    ),
     "pysr1": Method("GA1 (PySR)", partial(_genetic, "pysr", PYSR1), package="pysr"),
     "pysr2": Method("GA2 (PySR)", partial(_genetic, "pysr", PYSR2), package="pysr"),
     "eqldiv": Method("EQL÷", _eqldiv, is_fair=lambda b: b.eqldiv_epochs >= EQLDIV_EPOCHS),
