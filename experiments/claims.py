@@ -5,89 +5,39 @@ Every verdict is computed from the results; a claim without results is "not test
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments import ambiguity, electric_machine, unit_frequencies
+from experiments import ambiguity, baseline_claims, electric_machine, unit_frequencies
 from experiments.compare import chosen, table_row
-from experiments.engine_torque import GENERATED
 from experiments.methods import METHODS as LEARNERS
-from experiments.paper_sweeps import FINISHED, RAW
+from experiments.paper_sweeps import FINISHED
 from experiments.paper_values import COMPLEX, PROBLEMS
-from experiments.store import Store
 from experiments.sweeping import parts_of
+from experiments.verdicts import (
+    FAST,
+    LEARNED,
+    NO,
+    NOISE_LEVEL,
+    PAPERS,
+    UNTESTED,
+    YES,
+    A,
+    Claim,
+    Finding,
+    Results,
+    S,
+    count,
+    middle,
+    names_without,
+    of_rows,
+)
 from experiments.words import number, table
 from tables import median
 
-__all__ = ["CLAIMS", "Claim", "Finding", "section"]
-
-NOISE_LEVEL = 0.011
-"""Test error up to which an equation is at the noise level of 0.01."""
-S, A = PROBLEMS[:7], PROBLEMS[7:]
-YES, NO, PARTLY, UNTESTED = "reproduced", "**not reproduced**", "**in part**", "not tested"
-PAPERS = "the paper's method"
-FAST = "ieql, fast"
-
-
-class Results:
-    """The stores of all experiments in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.complex, self.sweeps, self.ambiguity, self.machine, self.engine, self.units = (
-            Store(folder, name)
-            for name in (
-                "complex_equations", "paper_sweeps", "ambiguity", "electric_machine",
-                "engine_torque", "unit_frequencies",
-            )
-        )  # fmt: skip
-
-    def row(self, problem: str, method: str, criterion: str = "V_int&ex") -> dict[str, Any] | None:
-        """The runs of a method on a problem of the first experiment; None if there are none."""
-        parts = parts_of(self.complex, problem, method, self.sweeps)
-        return table_row(parts, problem, method, criterion) if parts else None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What was found on a claim: by which method, the verdict, the figure, runs and budget."""
-
-    by: str
-    verdict: str
-    figure: str = ""
-    runs: str = ""
-    budget: str = ""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, where it stands, how it is judged, and the command."""
-
-    sentence: str
-    where: str
-    judge: Callable[[Results], list[Finding]]
-    command: str
-
-
-def _of_rows(by: str, verdict: str, figure: str, rows: Sequence[dict[str, Any]]) -> Finding:
-    runs = sorted({str(r["runs"]) for r in rows})
-    budgets = sorted({b for r in rows for b in r["budget"].split("/")})
-    return Finding(by, verdict, figure, "/".join(runs), ", ".join(budgets))
-
-
-def _count(good: int, of: int) -> str:
-    return YES if good == of else (PARTLY if good else NO)
-
+__all__ = ["CLAIMS", "section"]
 
 # --- learning complex equations ------------------------------------------------------------------
-
-
-LEARNED = (
-    (f"{PAPERS}, as trained", RAW), (f"{PAPERS}, finished", FINISHED), (FAST, "ieql"),
-)  # fmt: skip
-"""Ways to an equation, by name and method."""
 
 
 def _fitted(results: Results) -> list[Finding]:
@@ -108,9 +58,9 @@ def _fitted(results: Results) -> list[Finding]:
         if rows:
             figure = (
                 f"training and validation error at most {NOISE_LEVEL} at the median on {len(good)} "
-                f"of {len(rows)}; missed: {_names(rows, good)}"
+                f"of {len(rows)}; missed: {names_without(rows, good)}"
             )
-            found.append(_of_rows(by, _count(len(good), len(PROBLEMS)), figure, rows))
+            found.append(of_rows(by, count(len(good), len(PROBLEMS)), figure, rows))
     return found
 
 
@@ -124,15 +74,11 @@ def _captured(results: Results) -> list[Finding]:
             medians = sum((r["rmse_median"] or 9.0) <= NOISE_LEVEL for r in rows)
             figure = (
                 f"all runs at most {NOISE_LEVEL} on {len(good)} of {len(rows)}, the median "
-                f"on {medians}; missed: {_names(rows, good)}"
+                f"on {medians}; missed: {names_without(rows, good)}"
             )
-            verdict = _count(len(good), len(S))
-            found.append(_of_rows(by, verdict, figure, rows))
+            verdict = count(len(good), len(S))
+            found.append(of_rows(by, verdict, figure, rows))
     return found
-
-
-def _names(rows: Sequence[dict[str, Any]], good: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(r["problem"] for r in rows if r not in good) or "none"
 
 
 def _better_on_a(results: Results) -> list[Finding]:
@@ -146,26 +92,22 @@ def _better_on_a(results: Results) -> list[Finding]:
         for row in rows:
             others = {m: r for m in BASELINES if (r := results.row(row["problem"], m)) is not None}
             compared |= set(others)
-            own = _middle(row)
-            if all(own < _middle(r) for r in others.values()):
+            own = middle(row)
+            if all(own < middle(r) for r in others.values()):
                 better.append(row)
             if round(own, 2) <= COMPLEX["ieql"][row["problem"]][0]:
                 below.append(row)
         names = ", ".join(LEARNERS[m].label for m in BASELINES if m in compared)
         figure = (
             f"better than all of {names} on {len(better)} of {len(rows)} (missed: "
-            f"{_names(rows, better)}); at or below the paper's own error on {len(below)}"
+            f"{names_without(rows, better)}); at or below the paper's own error on {len(below)}"
         )
-        verdict = _count(len(better), len(A))
-        found.append(_of_rows(by, verdict, figure, rows))
+        verdict = count(len(better), len(A))
+        found.append(of_rows(by, verdict, figure, rows))
     return found
 
 
 BASELINES = ("mean", "mlp", "gp", "operon1", "operon2", "gplearn", "pysr1", "pysr2", "eqldiv")
-
-
-def _middle(row: dict[str, Any]) -> float:
-    return float("inf") if row["rmse_median"] is None else float(row["rmse_median"])
 
 
 def _criteria(results: Results) -> list[Finding]:
@@ -182,15 +124,15 @@ def _criteria(results: Results) -> list[Finding]:
             groups[label] = pairs
         if not all(groups.values()):
             continue
-        alike = sum(_middle(s) <= 2.0 * _middle(b) for b, s in groups["S"])
-        worse = sum(_middle(s) > _middle(b) for b, s in groups["A"])
+        alike = sum(middle(s) <= 2.0 * middle(b) for b, s in groups["S"])
+        worse = sum(middle(s) > middle(b) for b, s in groups["A"])
         figure = (
             f"V_int-S within twice the error of V_int&ex on {alike} of {len(groups['S'])} of S0–S6;"
             f" V_int&ex better on {worse} of {len(groups['A'])} of A1–A4"
         )
         good = alike == len(groups["S"]), 2 * worse > len(groups["A"])
         rows = [b for pairs in groups.values() for b, _ in pairs]
-        found.append(_of_rows(by, _count(sum(good), 2), figure, rows))
+        found.append(of_rows(by, count(sum(good), 2), figure, rows))
     return found
 
 
@@ -203,9 +145,9 @@ def _eqldiv(results: Results) -> list[Finding]:
     for by, method in ((f"{PAPERS}, finished", FINISHED), (FAST, "ieql")):
         own = [r for p in S if (r := results.row(p, method)) is not None]
         if len(own) == len(S):
-            good = sum(_middle(a) <= _middle(b) for a, b in zip(own, rows, strict=True))
+            good = sum(middle(a) <= middle(b) for a, b in zip(own, rows, strict=True))
             figure = f"at most its median error on {good} of 7"
-            found.append(_of_rows(by, _count(good, len(S)), figure, own))
+            found.append(of_rows(by, count(good, len(S)), figure, own))
     return found
 
 
@@ -240,7 +182,7 @@ def _prior_followed(results: Results) -> list[Finding]:
 
 
 def _of_ratios(by: str, runs: str, rows: Any, good: int, of: int) -> Finding:
-    return Finding(by, _count(good, of), f"{good} of {of} ratios", runs, rows[0].get("budget", ""))
+    return Finding(by, count(good, of), f"{good} of {of} ratios", runs, rows[0].get("budget", ""))
 
 
 def _ambiguity_rows(results: Results) -> list[tuple[str, str, list[dict[str, Any]]]]:
@@ -296,7 +238,7 @@ def _motor_factors(results: Results) -> list[Finding]:
         down = [u for u in ("exp", "cos", "div") if motor[u] < plain[u]]
         up = [u for u in ("square", "mul") if motor[u] > plain[u]]
         figure = f"lower: {', '.join(down) or 'none'}; higher: {', '.join(up) or 'none'}"
-        found.append(Finding(by, _count(len(down) + len(up), 5), figure, str(plain["fits"])))
+        found.append(Finding(by, count(len(down) + len(up), 5), figure, str(plain["fits"])))
     return found
 
 
@@ -324,23 +266,18 @@ def _dear_cosine(results: Results) -> list[Finding]:
 # --- machines ------------------------------------------------------------------------------------
 
 
-def _machine_row(results: Results, method: str) -> dict[str, Any] | None:
-    parts = parts_of(results.machine, "power_loss", method, results.sweeps)
-    return table_row(parts, "power_loss", method, "V_int-S") if parts else None
-
-
 def _machine(results: Results) -> list[Finding]:
     """Better than genetic programming and the Gaussian process, with six parameters."""
     found = []
-    rivals = [r for m in ("gp", "operon1", "operon2") if (r := _machine_row(results, m))]
+    rivals = [r for m in ("gp", "operon1", "operon2") if (r := results.machine_row(m))]
     for by, method in LEARNED:
-        row = _machine_row(results, method)
+        row = results.machine_row(method)
         if row and rivals:
-            good = sum(_middle(row) < _middle(r) for r in rivals)
+            good = sum(middle(row) < middle(r) for r in rivals)
             figure = f"{number(row['rmse_median'])} W against " + ", ".join(
                 f"{number(r['rmse_median'])} ({LEARNERS[r['method']].label})" for r in rivals
             )
-            found.append(_of_rows(by, _count(good, len(rivals)), figure, [row]))
+            found.append(of_rows(by, count(good, len(rivals)), figure, [row]))
     return found
 
 
@@ -348,7 +285,7 @@ def _machine_structure(results: Results) -> list[Finding]:
     """The same structure in all runs, of the two currents alone."""
     found = []
     for by, method in LEARNED:
-        row = _machine_row(results, method)
+        row = results.machine_row(method)
         if row is None:
             continue
         known = electric_machine.structures(
@@ -357,46 +294,41 @@ def _machine_structure(results: Results) -> list[Finding]:
         n, inputs = len(known["equations"]), known["inputs"]
         verdict = YES if n == 1 and inputs == ["I_D", "I_Q"] else NO
         figure = f"{n} structure{'s' if n > 1 else ''} of {', '.join(inputs) or 'no input'}"
-        found.append(_of_rows(by, verdict, figure, [row]))
+        found.append(of_rows(by, verdict, figure, [row]))
     return found
-
-
-def _engine_row(results: Results, method: str, criterion: str) -> dict[str, Any] | None:
-    parts = parts_of(results.engine, GENERATED, method, results.sweeps)
-    return table_row(parts, GENERATED, method, criterion) if parts else None
 
 
 def _engine_accuracy(results: Results) -> list[Finding]:
     """By V_int similar to the Gaussian process or better."""
     found = []
-    gp = _engine_row(results, "gp", "V_int")
+    gp = results.engine_row("gp", "V_int")
     for by, method in (*LEARNED, (f"{FAST}, asked for accuracy", "ieql_accurate")):
-        row = _engine_row(results, method, "V_int")
+        row = results.engine_row(method, "V_int")
         if row and gp:
-            verdict = YES if _middle(row) <= 1.1 * _middle(gp) else NO
-            figure = f"{number(row['rmse_median'])} Nm, Gaussian process {number(_middle(gp))} Nm"
-            found.append(_of_rows(by, verdict, figure + " (generated data)", [row]))
+            verdict = YES if middle(row) <= 1.1 * middle(gp) else NO
+            figure = f"{number(row['rmse_median'])} Nm, Gaussian process {number(middle(gp))} Nm"
+            found.append(of_rows(by, verdict, figure + " (generated data)", [row]))
     return found
 
 
 def _engine_sizes(results: Results) -> list[Finding]:
     """Motor factors: half the error of genetic programming at its complexity."""
-    rivals = [r for m in ("operon1", "operon2") if (r := _engine_row(results, m, "V_int"))]
+    rivals = [r for m in ("operon1", "operon2") if (r := results.engine_row(m, "V_int"))]
     found = []
     for by, method in (
         (f"{PAPERS}, motor, as trained", "paper_motor_raw"),
         (f"{PAPERS}, motor, finished", "paper_motor_finished"),
         (f"{FAST}, motor", "ieql_motor"),
     ):
-        row = _engine_row(results, method, "V_int-S")
+        row = results.engine_row(method, "V_int-S")
         if row and rivals:
-            best = min(map(_middle, rivals))
-            verdict = YES if 2.0 * _middle(row) <= best else NO
+            best = min(map(middle, rivals))
+            verdict = YES if 2.0 * middle(row) <= best else NO
             figure = (
-                f"{number(_middle(row))} Nm with {number(row['parameters_median'])} parameters "
+                f"{number(middle(row))} Nm with {number(row['parameters_median'])} parameters "
                 f"against {number(best)} Nm by Operon's most exact (generated data)"
             )
-            found.append(_of_rows(by, verdict, figure, [row]))
+            found.append(of_rows(by, verdict, figure, [row]))
     return found
 
 
@@ -480,10 +412,10 @@ def section(folder: Path) -> str:
     """The table of claims."""
     results = Results(folder)
     lines = []
-    for claim in CLAIMS:
+    for claim in (*CLAIMS, *baseline_claims.CLAIMS):
         findings = claim.judge(results)
-        if not any(f.by.startswith(PAPERS) for f in findings):
-            findings = [Finding(PAPERS, UNTESTED), *findings]
+        if not any(f.by.startswith(claim.of) for f in findings):
+            findings = [Finding(claim.of, UNTESTED), *findings]
         for k, f in enumerate(findings):
             first = k == 0
             lines.append(

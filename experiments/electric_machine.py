@@ -23,7 +23,7 @@ from ieql import load_problem
 from ieql.equations.expression import Expression
 from structure import same_structure
 
-__all__ = ["METHODS", "real_rows", "run", "section", "structures"]
+__all__ = ["METHODS", "real_rows", "run", "scaled_law", "section", "structures"]
 
 METHODS = ("mean", "gp", "operon1", "operon2", "gplearn", "eqldiv", "ieql", "ieql_motor")
 TABLE = (*METHODS[:-2], *SWEPT, *METHODS[-2:])
@@ -60,10 +60,11 @@ def structures(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {"equations": [e.text() for e in found], "inputs": sorted(inputs)}
 
 
-def scaled_form(text: str) -> str:
+def scaled_law(text: str) -> tuple[dict[str, float], float]:
     """The law in the paper's scaled coordinates: inputs in [-1, 1], loss with mean 0 and spread 1.
 
-    As a polynomial of the second degree, which a law of squares of currents is.
+    As a polynomial of the second degree, which a law of squares of currents is: its coefficients
+    by term, and what such a polynomial leaves unexplained, as a root mean square.
     """
     problem = load_problem("power_loss")
     names = list(problem.feature_names)
@@ -71,12 +72,21 @@ def scaled_form(text: str) -> str:
     low, high = X.min(axis=0), X.max(axis=0)
     scaled = 2.0 * (X - low) / (high - low) - 1.0
     value = (Expression.parse(text, names).evaluate(X)[:, 0] - y.mean()) / y.std()
-    currents = [names.index(name) for name in ("I_D", "I_Q")]
-    columns = [np.ones(len(X))]
-    for i in currents:
-        columns += [scaled[:, i] ** 2, scaled[:, i]]
-    c, a, b, d, e = np.linalg.lstsq(np.array(columns).T, value, rcond=None)[0]
-    return f"{a:.2f} I_D² {b:+.2f} I_D {d:+.2f} I_Q² {e:+.2f} I_Q {c:+.2f}"
+    columns = {"": np.ones(len(X))}
+    for name in ("I_D", "I_Q"):
+        column = scaled[:, names.index(name)]
+        columns |= {f"{name}²": column**2, name: column}
+    A = np.array(list(columns.values())).T
+    found = np.linalg.lstsq(A, value, rcond=None)[0]
+    left = float(np.sqrt(np.mean((value - A @ found) ** 2)))
+    return dict(zip(columns, found.tolist(), strict=True)), left
+
+
+def scaled_form(text: str) -> str:
+    """The law in the paper's scaled coordinates as the paper writes it."""
+    law, _ = scaled_law(text)
+    terms = (f"{law[name]:+.2f} {name}" for name in ("I_D²", "I_D", "I_Q²", "I_Q", ""))
+    return " ".join(terms).removeprefix("+").rstrip()
 
 
 def properties() -> str:

@@ -135,7 +135,9 @@ def _selected(
     }
 
 
-def selected_rows(rows: Sequence[Result], errors: Mapping[str, float]) -> dict[str, int]:
+def selected_rows(
+    rows: Sequence[Result], errors: Mapping[str, float], **options: Any
+) -> dict[str, int]:
     """What each criterion selects of rows whose equations are not at hand."""
     blank = Expression((), (), (Sum(0.0),))
     candidates = [
@@ -149,7 +151,7 @@ def selected_rows(rows: Sequence[Result], errors: Mapping[str, float]) -> dict[s
         )
         for r in rows
     ]
-    return _selected(candidates, errors)
+    return _selected(candidates, errors, **options)
 
 
 def _nan_if_none(value: float | None) -> float:

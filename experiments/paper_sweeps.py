@@ -288,4 +288,7 @@ DIFFERENCES = """What differs from the paper, and why:
 - "Without regularization" of the first phase is read as λ = 0: gates are drawn from the start. With
   open gates the second phase begins by halving every weight, and strong λ prune a network before it
   has recovered (`benchmarks/NOTEBOOK.md`).
-- A point at which a value overflows single precision takes no part in a step."""
+- A point at which a value overflows single precision takes no part in a step.
+- V_int-S measures the complexity of a finished equation, too, by the most complex network of its
+  sweep as trained: finished ones alone may all be small, and then the criterion takes one that is
+  far from the noise (power loss, 211 W)."""

@@ -314,6 +314,9 @@ def _report(
     budget: str,
 ) -> dict[str, Any]:
     errors = about["mean_errors"]
+    # V_int-S measures complexity by the most complex network of the sweep, finished or not.
+    trained = [n["raw"]["complexity"] for n in networks if n["raw"] is not None]
+    largest = max([*trained, *(r["complexity"] for r in rows)], default=0.0)
     if not rows:  # nothing but the mean is left
         rows = [{"equation": repr(errors["mean"]), "complexity": 0.0, "n_parameters": 0,
                  "rmse_train": errors["validation"], "rmse_validation": errors["validation"],
@@ -321,7 +324,7 @@ def _report(
                  "inputs": [], "units": {}}]  # fmt: skip
     return {
         "front": rows,
-        "selected": selected_rows(rows, errors),
+        "selected": selected_rows(rows, errors, largest_complexity=largest),
         "settings": about["settings"],
         "diverged": sum(n["raw"] is None for n in networks),
         "seconds": sum(n["seconds"] for n in networks),

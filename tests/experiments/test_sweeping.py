@@ -106,3 +106,27 @@ def test_a_page_of_days_of_work_shows_what_there_is(tmp_path):
         "**Not finished**: there are 0 of the 102 sweeps of the budget full and 0 of the 3" in page
     )
     assert "| S1 | 1 |" in page
+
+
+def test_finished_equations_are_as_complex_as_the_networks_they_come_from_were(tmp_path):
+    """V_int-S took an equation of the power loss with 211 W where another had 0.02 W.
+
+    All finished equations were small; measured by each other, the right one was complex.
+    """
+    store = Store(tmp_path, "paper_sweeps")
+    errors = {"mean": 0.0, "validation": 1000.0}
+    about = {"mean_errors": errors, "settings": {"n_strengths": 3}}
+    store.parts["full/power_loss/0/about"] = about
+    for place, (trained, finished, error) in enumerate([(90, 4, 0.02), (20, 3, 211), (5, 2, 333)]):
+        row = {
+            "equation": "x1", "n_parameters": finished, "rmse_train": error, "inputs": [],
+            "rmse_validation": error, "rmse_extrapolation": None, "rmse_test": error,
+        }  # fmt: skip
+        store.parts[f"full/power_loss/0/{place:02d}"] = {
+            "strength": 0.1,
+            "seconds": 1.0,
+            "raw": {**row, "complexity": trained},
+            "finished": {**row, "complexity": finished},
+        }
+    (report,) = sweeping.reports(store, "full", "power_loss", "finished")
+    assert report["front"][report["selected"]["V_int-S"]]["rmse_test"] == 0.02
