@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from experiments.budget import BUDGETS
 from experiments.engine_torque import GENERATED, REAL, measured, split
 from experiments.methods import METHODS
+from fits import count_processor_time
 from ieql import IEQLRegressor, load_problem
 from ieql.data.table import read_csv
 from ieql.problems import Problem
@@ -39,8 +40,6 @@ from ieql.problems import Problem
 __all__ = ["main"]
 
 TEST = 0.2
-TWO_PROCESSES = 1.8
-"""How much more two processes do than one: islands wait for each other at the end of a round."""
 
 
 def problem_of(name: str, seed: int) -> Problem:
@@ -120,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.processor:
         options.jobs = 1
-        time.monotonic = lambda: time.process_time() / TWO_PROCESSES
+        count_processor_time()
     results = json.loads(options.out.read_text()) if options.out.exists() else {}
     names = [n for t in options.tables for n in (REAL if t == "measured" else (t,))]
     commit = subprocess.run(

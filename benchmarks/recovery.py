@@ -21,7 +21,7 @@ from typing import Any
 
 import measured
 from feynman_units import UNITS, measured_in_units, violation
-from fits import Fit, Settings, fit_ieql
+from fits import Fit, Settings, count_processor_time, fit_ieql
 from judging import failed, judge
 from peers import PEERS, missing
 from suites import SUITES, Data, Problem, spoilt, suite
@@ -43,6 +43,7 @@ SAME = (
     "family",
     "max_trainings",
     "quantities",
+    "processor",
 )
 
 
@@ -184,6 +185,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=1, help="draws of the data, from 0 on")
     parser.add_argument("--time", type=float, default=60.0, help="seconds for each fit")
     parser.add_argument("--jobs", type=int, default=2, help="cores for each fit")
+    parser.add_argument(
+        "--processor",
+        action="store_true",
+        help="for a machine that is busy: one process, seconds of the processor divided by 1.8",
+    )
     parser.add_argument("--max-trainings", type=int, help="end our own fits after so many")
     parser.add_argument("--noise", type=float, help="part of the output's spread, like 0.01")
     parser.add_argument("--outliers", type=float, help="part of the rows that is grossly wrong")
@@ -306,6 +312,9 @@ def _run(arguments: argparse.Namespace) -> None:
             law = f"{p.n_constants} constants  y = {p.formula}" if p.formula else "no law"
             print(f"{p.name}  {law}")
         return
+    if arguments.processor:
+        arguments.jobs = 1
+        count_processor_time()
     earlier = _earlier(arguments)
     about = _about(arguments)
     settings = Settings(arguments.time, arguments.jobs, arguments.max_trainings, arguments.loss)

@@ -6,6 +6,7 @@ import importlib
 import json
 import math
 import sys
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import peers
 import random_equations
 import recovery
 import suites
-from fits import Equation, Fit, Settings
+from fits import Equation, Fit, Settings, count_processor_time
 from judging import _Judge
 from problems import points, spoilt
 from structure import same_structure
@@ -367,3 +368,12 @@ def test_a_peer_runs_on_the_same_data(peer, package):
     assert found["rmse"] < data.spread
     assert found["front"][fit.selected]["rmse_validation"] < data.spread
     assert fit.trail
+
+
+def test_on_a_busy_machine_the_clocks_are_those_of_the_processor(monkeypatch):
+    """What others do meanwhile costs a fit none of its seconds."""
+    for clock in ("monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, getattr(time, clock))  # put back after the test
+    monkeypatch.setattr(time, "process_time", lambda: 36.0)
+    count_processor_time()
+    assert time.monotonic() == time.perf_counter() == pytest.approx(20.0)
