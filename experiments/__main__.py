@@ -2,7 +2,7 @@
 
 Each writes its data (JSON, CSV) and figures (SVG, PNG) to the folder of results; finished parts
 are not run again. ``all`` runs every experiment and writes docs/reproduction.md, ``report`` writes
-that page alone.
+the page, tables and figures again from the stored results.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.name != "report" and not said:
             say("every part was finished before; with --results and another folder all is run anew")
         if options.name in ("all", "report"):
-            from experiments.reproduction import write_page
+            from experiments.reproduction import write_page, write_tables
 
+            write_tables(options.results)
             write_page(options.results, options.page)
             say(f"wrote {options.page.name}")
     except KeyboardInterrupt:

@@ -38,6 +38,11 @@ def run(store: Store, budget: Budget) -> None:
     for ratio in budget.first(RATIOS):
         for seed in range(budget.runs):
             store.part(f"r={ratio}/ieql/{seed}", budget, _part, ratio, seed, limits)
+    write_tables(store)
+
+
+def write_tables(store: Store) -> None:
+    """Write what the store holds as a table and a figure."""
     store.csv(store.name, summary(store))
     store.figure(store.name, _figure(summary(store)))
 

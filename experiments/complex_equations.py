@@ -42,6 +42,11 @@ def run(store: Store, budget: Budget) -> None:
     compare(store, budget, problems, ["ieql"])
     compare(store, budget, problems, BASELINES)
     compare(store, budget, problems, ["ieql_steered"])
+    write_tables(store)
+
+
+def write_tables(store: Store) -> None:
+    """Write what the store holds as a table."""
     store.csv(store.name, all_rows(store))
 
 

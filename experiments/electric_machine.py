@@ -37,6 +37,11 @@ def run(store: Store, budget: Budget) -> None:
     ours = [m for m in METHODS if m.startswith("ieql")]
     compare(store, replace(budget, seconds=min(SECONDS, budget.seconds)), ["power_loss"], ours)
     compare(store, budget, ["power_loss"], [m for m in METHODS if m not in ours])
+    write_tables(store)
+
+
+def write_tables(store: Store) -> None:
+    """Write what the store holds as a table."""
     store.csv(store.name, table_rows(store, ["power_loss"], TABLE, "V_int-S"))
 
 

@@ -62,6 +62,11 @@ def run(store: Store, budget: Budget) -> None:
             f"{store.name}: skipped the measured engine (no file {path.name}; name it by the "
             "environment variable ENGINE_DATA)"
         )
+    write_tables(store)
+
+
+def write_tables(store: Store) -> None:
+    """Write what the store holds as a table and a figure."""
     rows = table_rows(store, [GENERATED, *REAL], TABLE, "V_int-S")
     store.csv(store.name, rows + table_rows(store, [GENERATED, *REAL], TABLE, "V_int"))
     store.figure(store.name, _figure(store))

@@ -40,7 +40,12 @@ def run(store: Store, budget: Budget) -> None:
     for what, seed in planned(budget):
         sweep(store, budget, what, seed)
         # It takes days: what there is can be looked at.
-        store.csv(store.name, network_rows(store))
+        write_tables(store)
+
+
+def write_tables(store: Store) -> None:
+    """Write all networks of the store as a table, and the Pareto plot once it is complete."""
+    store.csv(store.name, network_rows(store))
     if fronts := _pareto(store):
         store.figure("engine_pareto", pareto_figure.draw(fronts))
 

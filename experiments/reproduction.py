@@ -10,7 +10,7 @@ from pathlib import Path
 from experiments import claims
 from experiments.store import Store
 
-__all__ = ["SECTIONS", "write_page"]
+__all__ = ["SECTIONS", "write_page", "write_tables"]
 
 SECTIONS = (
     "complex_equations",
@@ -42,12 +42,24 @@ shown here are such parts: to run everything again, add `--results` with another
 baselines need `pip install -e '.[paper]'`; what is not installed is skipped with a message."""
 
 
+def write_tables(results: str | os.PathLike[str]) -> None:
+    """Write the tables of all experiments again: those of one show what another has found, too."""
+    for name in SECTIONS:
+        module, store = import_module(f"experiments.{name}"), Store(results, name)
+        if hasattr(module, "write_tables") and (store.finished or _is_shown_in_parts(store)):
+            module.write_tables(store)
+
+
+def _is_shown_in_parts(store: Store) -> bool:
+    return bool(store.parts) and store.name in SHOWN_IN_PARTS
+
+
 def write_page(results: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:
     """Write the page from all results there are."""
     pieces = [TOP, _about(Path(results)), claims.section(Path(results))]
     for name in SECTIONS:
         store = Store(results, name)
-        if store.finished or (store.parts and name in SHOWN_IN_PARTS):
+        if store.finished or _is_shown_in_parts(store):
             pieces.append(import_module(f"experiments.{name}").section(store))
         else:
             pieces.append(f"## {name}\n\nNot finished yet: `python -m experiments {name}`.")

@@ -39,6 +39,11 @@ def run(store: Store, budget: Budget) -> None:
     compare(Store(store.folder, "complex_equations", store.say), budget, ["S5"], ["ieql"])
     engine = Store(store.folder, "engine_torque", store.say)
     compare(engine, budget, [GENERATED], ["ieql", "ieql_motor"])
+    write_tables(store)
+
+
+def write_tables(store: Store) -> None:
+    """Write what the stores hold as a table and a figure."""
     rows = summary(store)
     store.csv(store.name, rows)
     store.figure(store.name, _figure(rows))
