@@ -285,6 +285,23 @@ class Enclosure:
         """Bounds of the sum, shape (boxes,), and of its gradient, shape (inputs, boxes)."""
         return self._run(lower, upper, with_slopes=True)
 
+    def parts(
+        self, lower: Array, upper: Array
+    ) -> tuple[dict[int, Bounds], dict[tuple[int, int], Bounds]]:
+        """Bounds over each box of all that the sum is computed from.
+
+        Those of inputs and units by their source, those of arguments by node and place; the last
+        are cut to what is known, as they are for the value of the unit.
+        """
+        values, _ = self._sources_of(lower, upper, with_slopes=False)
+        arguments = {}
+        with np.errstate(all="ignore"):
+            for k, node, _ in self.nodes:
+                for j, a in enumerate(node.args):
+                    z = _affine(a, values, lower.shape[1])
+                    arguments[k, j] = self._cut(k, node.unit, j, z)
+        return values, arguments
+
     def size(self, lower: Array, upper: Array) -> Array:
         """The sum of the amounts of all terms, at most, over each box: what rounding goes by."""
         s = self.sum

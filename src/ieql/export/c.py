@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ieql.errors import IeqlError, nearest
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions
+from ieql.export.names import identifiers
 from ieql.export.origin import Origin, generated, heading, wrapped
+from ieql.export.ranges import domain_ends, single
 from ieql.units import Unit
 
-__all__ = ["c_code", "write"]
+__all__ = ["RESERVED", "c_code", "c_comment", "c_double", "include_guard", "write"]
 
 REALS = ("double", "float")
+GUARDS = {
+    "none": "",
+    "clamp": "An input outside its domain is taken as the end of the domain that it passes.",
+    "check": "NaN where an input is outside its domain.",
+}
+"""What is said of each guard."""
+PARTS = ("code", "header", "test")
+CONSTANTS_AS = ("written", "named")
 FUNCTIONS = """
     acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb
     ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma
@@ -75,6 +86,9 @@ def c_code(
     name: str | None = None,
     domain: Domain | None = None,
     origin: Origin | None = None,
+    guard: str = "none",
+    part: str = "code",
+    constants: str = "written",
 ) -> str:
     """C99 source with one function per equation.
 
@@ -92,9 +106,18 @@ def c_code(
         Name of the function; of several, what goes before the names of the targets. By default
         it is ``ieql_`` and the target's name.
     domain : mapping, optional
-        Declared bounds of the inputs, for the comment.
+        Declared bounds of the inputs, for the comment and the guards.
     origin : Origin, optional
         Data, errors and physical units, for the comments.
+    guard : {"none", "clamp", "check"}, default "none"
+        What to do with inputs outside the domain: compute with them, take the end of the domain
+        that they pass, or give NaN. With a guard the comment states the proved bounds.
+    part : {"code", "header", "test"}, default "code"
+        Which file: the functions, their declarations, or a program that is linked with the
+        functions and gives 0 if they compute what they should.
+    constants : {"written", "named"}, default "written"
+        Whether the constants are written as numbers, or are ``const volatile`` parameters with
+        names, which the formats dcm and a2l describe.
 
     Examples
     --------
@@ -105,64 +128,183 @@ def c_code(
     double ieql_T(double n)
     {
         const double u1 = cos(n);
-        return -1.0 + 2.0 * u1;
+        return -1.0 + (2.0 * u1);
     }
     <BLANKLINE>
     """
-    if real not in REALS:
-        raise IeqlError(f"real must be 'double' or 'float', not {real!r}.{nearest(real, REALS)}")
-    dialect = Dialect(
-        RESERVED,
-        _double if real == "double" else _float,
-        _template if real == "double" else _float_template,
-        "ieql_",
-    )
+    check_choice("real", real, REALS)
+    check_choice("guard", guard, GUARDS)
+    check_choice("part", part, PARTS)
+    check_choice("constants", constants, CONSTANTS_AS)
+    wanted = [Equation(*e) for e in equations]
+    found = functions(wanted, c_dialect(real, constants == "named"), name)
+    guarded = [_guarded(f, guard, domain, real) for f in found]
     said = [generated(), origin.data_text() if origin else ""]
     said += ["Do not compile with -ffast-math: it takes away the NaN of an undefined value."]
-    parts = ["/*", *_comment(wrapped(list(filter(None, said)))), " */", "#include <math.h>", ""]
-    for function in functions([Equation(*e) for e in equations], dialect, name):
-        parts += _function(function, real, domain, origin)
-    return "\n".join(parts)
+    top = ["/*", *c_comment(wrapped(list(filter(None, said)))), " */"]
+    if part == "test":
+        from ieql.export.c_test_program import test_program
+
+        return "\n".join([*top, *test_program(wanted, guarded, real, guard, domain), ""])
+    parts = ["#include <math.h>", ""] if part == "code" else []
+    for equation, function in zip(wanted, guarded, strict=True):
+        last = ["NaN where the equation is undefined."]
+        if guard != "none":
+            last = [GUARDS[guard], *last, *_proved(equation, domain)]
+        parts += ["/*", *c_comment(heading(function, domain, origin, last)), " */"]
+        parts += [f"extern const volatile {real} {c.word};" for c in function.constants]
+        parts += [f"{declaration(function, real)};", ""]  # first, as -Wmissing-prototypes wants it
+        parts += _definition(function, real, guard, domain) if part == "code" else []
+    if part == "header":
+        parts = [*include_guard(guarded[0].name if guarded else "ieql", parts), ""]
+    return "\n".join([*top, *parts])
 
 
 def write(
     equations: Sequence[Equation],
     domain: Domain | None = None,
-    real: str = "double",
-    name: str | None = None,
     origin: Origin | None = None,
+    **options: Any,
 ) -> str:
     """The format 'c': `c_code` as the registry calls it."""
-    return c_code(equations, real=real, name=name, domain=domain, origin=origin)
+    return c_code(equations, domain=domain, origin=origin, **options)
 
 
-def _function(
-    function: Function, real: str, domain: Domain | None, origin: Origin | None
-) -> list[str]:
+def check_choice(option: str, value: Any, choices: Collection[str]) -> None:
+    """Refuse a value of an option that is none of its choices."""
+    if not isinstance(value, str) or value not in choices:
+        *most, last = map(repr, choices)
+        raise IeqlError(
+            f"{option} must be {', '.join(most)} or {last}, not {value!r}."
+            f"{nearest(str(value), choices)}"
+        )
+
+
+def c_dialect(real: str, named: bool = False) -> Dialect:
+    """How C writes numbers of a type, with the constants as numbers or with names."""
+    return Dialect(
+        RESERVED,
+        c_double if real == "double" else _float,
+        _template if real == "double" else _float_template,
+        "ieql_",
+        brackets=True,
+        named=named,
+    )
+
+
+def declaration(function: Function, real: str) -> str:
+    """The head of a function."""
     arguments = ", ".join(f"{real} {word}" for _, word in function.arguments) or "void"
-    declaration = f"{real} {function.name}({arguments})"
+    return f"{real} {function.name}({arguments})"
+
+
+def _guarded(function: Function, guard: str, domain: Domain | None, real: str) -> Function:
+    """A function whose inputs are guarded: what is clamped needs a local beside the argument."""
+    if guard == "none":
+        return function
+    for column, _ in function.arguments:
+        if (domain or {}).get(column) is None:
+            raise IeqlError(
+                f"guard={guard!r} needs the domain of the input {column!r}; fit with "
+                f"domain={{{column!r}: (low, high)}}, or leave the guard out."
+            )
+    if guard == "check":
+        return function
+    taken = {w for _, w in function.arguments} | {w for w, _ in function.assignments}
+    given = identifiers([f"{w}_in" for _, w in function.arguments], RESERVED, taken)
+    arguments, inside = [], []
+    for (column, word), argument in zip(function.arguments, given, strict=True):
+        low, high = (_bound(x, real, k) for k, x in enumerate((domain or {})[column]))
+        # Not fmin and fmax, which would make a number of NaN.
+        code = f"({argument} < {low}) ? {low} : (({argument} > {high}) ? {high} : {argument})"
+        arguments.append((column, argument))
+        inside.append((word, code))
+    assignments = (*inside, *function.assignments)
+    return replace(function, arguments=tuple(arguments), assignments=assignments)
+
+
+def _bound(value: float, real: str, side: int) -> str:
+    """An end of the domain as a number of the type that lies inside it."""
+    if real == "double":
+        return c_double(value)
+    near = np.float32(value)
+    if (float(near) > value) if side else (float(near) < value):
+        near = np.nextafter(near, np.float32(-np.inf if side else np.inf))
+    return _float(float(near))
+
+
+def _definition(function: Function, real: str, guard: str, domain: Domain | None) -> list[str]:
+    number = c_double if real == "double" else _float
+    lines = [
+        f"const volatile {real} {c.word} = {'-' if c.value < 0 else ''}{number(abs(c.value))};"
+        for c in function.constants
+    ]
+    lines += [""] if lines else []
+    steps = [f"const {real} {word} = {code};" for word, code in function.assignments]
+    if guard != "check" or not function.arguments:
+        steps.append(f"return {function.result};")
+        return [*lines, declaration(function, real), "{", *(f"    {s}" for s in steps), "}", ""]
+    taken = {w for _, w in function.arguments} | {w for w, _ in function.assignments}
+    [value] = identifiers(["value"], RESERVED, taken)
+    inside = [
+        f"({word} {sign} {number(float(end))})"
+        for column, word in function.arguments
+        for sign, end in zip((">=", "<="), (domain or {})[column], strict=True)
+    ]
+    test = "\n        && ".join(inside)
     return [
-        "/*",
-        *_comment(heading(function, domain, origin)),
-        " */",
-        f"{declaration};",  # declared first, as -Wmissing-prototypes wants it
-        "",
-        declaration,
+        *lines,
+        declaration(function, real),
         "{",
-        *(f"    const {real} {word} = {code};" for word, code in function.assignments),
-        f"    return {function.result};",
+        f"    {real} {value} = NAN;",
+        f"    if ({test})",
+        "    {",
+        *(f"        {step}" for step in steps),
+        f"        {value} = {function.result};",
+        "    }",
+        f"    return {value};",
         "}",
         "",
     ]
 
 
-def _comment(lines: Sequence[str]) -> list[str]:
+def _proved(equation: Equation, domain: Domain | None) -> list[str]:
+    """What is proved of an equation in the domain, as far as it is."""
+    from ieql.proofs import prove
+
+    expression = single(equation)
+    lower, upper = domain_ends(expression, domain, "A guard")
+    ends = zip(expression.names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True)
+    proof = prove(expression, dict(ends))
+    if proof.bounds is None:
+        return proof.sentences()
+    low, high = outward(proof.bounds[0], -1), outward(proof.bounds[1], 1)
+    return [
+        f"Proved: in the domain it is defined everywhere, and its value lies between {low} and "
+        f"{high}."
+    ]
+
+
+def outward(value: float, sign: int) -> str:
+    """A lower (-1) or upper (1) bound with few digits that is still a bound."""
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - 5) if value else 1.0
+    nearest_integer = math.ceil if sign > 0 else math.floor
+    return f"{nearest_integer(value / step + sign * 1e-9) * step:.6g}"
+
+
+def c_comment(lines: Sequence[str]) -> list[str]:
     """Lines of a comment, in which nothing ends it, begins another or is a trigraph."""
     inner = [re.sub(r"\*(?=/)|/(?=\*)|\?(?=\?)", r"\g<0> ", line) for line in lines]
     return [f" * {line}".rstrip() for line in inner]
 
 
-def _double(value: float) -> str:
+def include_guard(name: str, lines: Sequence[str]) -> list[str]:
+    """Lines of a header, which may be included more than once."""
+    word = f"{name.upper()}_H"
+    return [f"#ifndef {word}", f"#define {word}", "", *lines, "#endif"]
+
+
+def c_double(value: float) -> str:
     """The shortest literal that reads back exactly."""
     return repr(float(value)) if math.isfinite(value) else _not_finite(value)
 

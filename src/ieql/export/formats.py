@@ -185,7 +185,15 @@ for _format in (
         "C99: a function per target, nothing but math.h.",
         ".c",
         _late("c", "write"),
-        ("real", "name"),
+        ("real", "name", "guard", "part", "constants"),
+        takes_origin=True,
+    ),
+    Format(
+        "fixed-c",
+        "C99 in integers, with formats from proved ranges and a proved error.",
+        ".c",
+        _late("fixed_c", "write"),
+        ("name", "part"),
         takes_origin=True,
     ),
     Format(

@@ -13,16 +13,21 @@ from typing import NamedTuple
 
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.notation import Form, SumWriter, Term, signed
+from ieql.equations.text import source_texts
 from ieql.errors import IeqlError
 from ieql.export.names import identifiers
 from ieql.units import Unit
 
-__all__ = ["Dialect", "Domain", "Equation", "Function", "equation_text", "functions"]
+__all__ = ["Constant", "Dialect", "Domain", "Equation", "Function", "equation_text", "functions"]
 
 Domain = Mapping[str, Sequence[float]]
 """Lower and upper bound of inputs, by name."""
 PLAIN_WORD = re.compile("[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 LONG_SUM = 80
+LONGEST_READ = 10_000
+"""Characters of an equation whose parts are named in words."""
+LONGEST_WORD = 31
+"""C99 tells outer names apart by so many letters."""
 
 
 class Equation(NamedTuple):
@@ -35,12 +40,36 @@ class Equation(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a language writes numbers and units, and which words it keeps for itself."""
+    """How a language writes numbers and units, and which words it keeps for itself.
+
+    Attributes
+    ----------
+    reserved : collection of str
+        Words that no name may be.
+    number, template : callable
+        What is written for a number that is not negative, and for a unit.
+    prefix : str
+        What goes before the name of a target in that of its function.
+    brackets : bool
+        Whether the products of a sum stand in brackets, as MISRA C wants it.
+    named : bool
+        Whether constants are not written but named: they are parameters that can be changed.
+    """
 
     reserved: Collection[str]
     number: Callable[[float], str]
     template: Callable[[Unit], str]
     prefix: str = ""
+    brackets: bool = False
+    named: bool = False
+
+
+class Constant(NamedTuple):
+    """A constant with a name: its value, and in words where it stands."""
+
+    word: str
+    value: float
+    of: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +90,8 @@ class Function:
         Local name and the code of its value, in order.
     result : str
         The code of the function's value.
+    constants : tuple of Constant
+        The constants that have a name, if that was asked for.
     """
 
     name: str
@@ -69,6 +100,7 @@ class Function:
     arguments: tuple[tuple[str, str], ...]
     assignments: tuple[tuple[str, str], ...]
     result: str
+    constants: tuple[Constant, ...] = ()
 
 
 def functions(
@@ -90,24 +122,34 @@ def functions(
         words = identifiers([e.target for e in equations], reserved, set())
         names = [prefix + word for word in words]
         taken.update(names)
-    return tuple(
-        _Writer(equation, dialect, set(taken)).function(name)
-        for equation, name in zip(equations, names, strict=True)
-    )
+    found: list[Function] = []
+    for equation, own in zip(equations, names, strict=True):
+        n_before = sum(len(f.constants) for f in found)
+        found.append(_Writer(equation, dialect, set(taken), n_before).function(own))
+    return tuple(found)
 
 
 class _Writer(SumWriter):
     as_computed = True
 
-    def __init__(self, equation: Equation, dialect: Dialect, taken: set[str]) -> None:
+    def __init__(
+        self, equation: Equation, dialect: Dialect, taken: set[str], n_constants: int = 0
+    ) -> None:
         super().__init__()
         self.equation = equation
         self.dialect = dialect
         self.taken = taken
         self.assignments: list[tuple[str, str]] = []
+        self.name = ""
+        self.place = ""
+        is_short = equation.expression.written_size < LONGEST_READ
+        self.texts = source_texts(equation.expression) if dialect.named and is_short else []
+        self.n_constants = n_constants
+        self.constants: list[Constant] = []
 
     def function(self, name: str) -> Function:
         target, expression, output = self.equation
+        self.name = name
         live = _live(expression, output)
         for source in live.intersection(range(len(expression.names), _n_sources(expression))):
             self.taken |= self.words_of(expression.nodes[source - len(expression.names)].unit)
@@ -119,13 +161,16 @@ class _Writer(SumWriter):
             if source in live:
                 code = self.application(node.unit, node.args)
                 self.forms[source] = Form(self.assign("u", code))
+        self.place = ""
+        result = self.sum(expression.outputs[output])
         return Function(
             name,
             target,
             equation_text(self.equation),
             tuple(zip(columns, arguments, strict=True)),
             tuple(self.assignments),
-            self.sum(expression.outputs[output]),
+            result,
+            tuple(self.constants),
         )
 
     def words_of(self, unit: Unit) -> set[str]:
@@ -140,6 +185,7 @@ class _Writer(SumWriter):
         return word
 
     def application(self, unit: Unit, args: tuple[Sum, ...]) -> str:
+        self.place = f" inside {unit.name}"
         template = self.dialect.template(unit)
         places = template.format(*(f"{{{i}}}" for i in range(unit.arity)))
         constant = all(a.is_constant for a in args)
@@ -162,7 +208,37 @@ class _Writer(SumWriter):
     def multiple(self, number: str, form: str) -> str:
         return f"{number} * {form}"
 
+    def terms(self, s: Sum) -> list[Term]:
+        if not self.dialect.named:
+            return super().terms(s)
+        pairs = zip(s.sources, s.weights, strict=True)
+        found = [self.named_term(i, w) for i, w in pairs]
+        if s.bias != 0.0 or not found:
+            found.insert(0, Term(False, self.constant_word(s.bias, "offset")))
+        return found
+
+    def named_term(self, source: int, weight: float) -> Term:
+        """A source with the name of its coefficient; one of 1 or -1 is not to be changed."""
+        form = self.forms[source].text
+        if abs(weight) == 1.0:
+            return Term(weight < 0.0, form)
+        of = self.texts[source] if self.texts else form
+        word = self.constant_word(weight, f"factor of {of}")
+        return Term(False, self.multiple(word, form))
+
+    def constant_word(self, value: float, of: str) -> str:
+        """A new name for a constant: words of all functions differ in their first 31 letters."""
+        number = self.n_constants + len(self.constants) + 1
+        ending = f"_c{number}"
+        word = f"{self.name[: LONGEST_WORD - len(ending)]}{ending}"
+        self.constants.append(Constant(word, value, f"{of}{self.place}"))
+        return word
+
     def joined(self, terms: Sequence[Term]) -> str:
+        if self.dialect.brackets and len(terms) > 1:
+            terms = [
+                Term(t.is_negative, f"({t.text})" if " * " in t.text else t.text) for t in terms
+            ]
         parts = signed(terms)
         code = " ".join(parts)
         return code if len(code) <= LONG_SUM else "(" + "\n            ".join(parts) + ")"

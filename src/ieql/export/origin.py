@@ -89,11 +89,16 @@ def about(equations: Sequence[Equation], domain: Domain | None, origin: Origin |
     return wrapped(lines)
 
 
-def heading(function: Function, domain: Domain | None, origin: Origin | None = None) -> list[str]:
+def heading(
+    function: Function,
+    domain: Domain | None,
+    origin: Origin | None = None,
+    last: Sequence[str] = ("NaN where the equation is undefined.",),
+) -> list[str]:
     """Lines that say in words what a function computes; of any characters but backslashes.
 
     They are for a comment above the function; `generated` and `Origin.data_text` go to the top of
-    the file.
+    the file. In the end comes what is said in `last`.
     """
     origin = origin or Origin()
     lines = [f"{function.target} = {function.equation}"]
@@ -105,7 +110,7 @@ def heading(function: Function, domain: Domain | None, origin: Origin | None = N
         bounds = (domain or {}).get(column)
         declared = "" if bounds is None else f", from {bounds[0]:.10g} to {bounds[1]:.10g}"
         lines.append(f"{word}: column '{column}'{_in_unit(column, origin)}{declared}")
-    return wrapped([*lines, "", "NaN where the equation is undefined."])
+    return wrapped([*lines, "", *last])
 
 
 def _in_unit(column: str, origin: Origin) -> str:
