@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 
+from compiling import COMPILER, compiled, needs_compiler
 from exported import HOSTILE, drawn, edges, random_points, rounding
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError
@@ -18,11 +18,6 @@ from ieql.export.c import RESERVED, c_code
 from ieql.export.origin import generated
 from ieql.units import UNITS, Unit
 from strategies import endless
-
-COMPILER = shutil.which("gcc") or shutil.which("cc")
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow"]
-STRICT += ["-Wmissing-prototypes", "-Wstrict-prototypes"]
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler (gcc or cc)")
 
 FORMULAS = [
     "0",
@@ -49,23 +44,6 @@ FORMULAS = [
 
 def parsed(*formulas, names=("x", "y")):
     return [(f"f{k}", Expression.parse(f, names)) for k, f in enumerate(formulas)]
-
-
-def compiled(source, folder, *options):
-    """The shared library of a C source, which must give no warning."""
-    # Another name each time: what is loaded under a name stays loaded.
-    number = len(list(folder.iterdir()))
-    code, library = folder / f"equation{number}.c", folder / f"equation{number}.so"
-    code.write_text(source, encoding="utf-8")
-    command = [COMPILER, *STRICT, "-O1", "-shared", "-fPIC", *options]
-    result = subprocess.run(
-        [*command, str(code), "-o", str(library), "-lm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert not result.stderr, result.stderr[:2000]
-    return ctypes.CDLL(str(library))
 
 
 def values(library, name, expression, X, real=ctypes.c_double):
@@ -102,10 +80,10 @@ double ieql_torque(double n_1_min, double load);
 
 double ieql_torque(double n_1_min, double load)
 {
-    const double u1 = cos(1.0 + 2.0 * load);
+    const double u1 = cos(1.0 + (2.0 * load));
     const double u2 = (n_1_min * u1);
-    const double u3 = (load != 0.0 ? 1.0 / load : NAN);
-    return 0.5 * u2 - 3.0 * u3;
+    const double u3 = ((load == 0.0) ? NAN : (1.0 / load));
+    return (0.5 * u2) - (3.0 * u3);
 }
 """
     )
@@ -145,7 +123,7 @@ def test_names_of_functions():
 def test_a_sum_of_many_terms_is_broken_into_lines():
     names = [f"quantity_{i}" for i in range(20)]
     code = c_code([("f", Expression.parse(" - 0.5*".join(names), names))])
-    assert "\n            - 0.5 * quantity_19);" in code
+    assert "\n            - (0.5 * quantity_19));" in code
     assert max(map(len, code.partition("\n{")[2].splitlines())) < 100
 
 
@@ -162,6 +140,9 @@ def test_wrong_kind_of_number():
     message = r"^real must be 'double' or 'float', not 'flaot'. Did you mean 'float'\?$"
     with pytest.raises(IeqlError, match=message):
         c_code(parsed("x"), real="flaot")
+    for option in ({"guard": "clip"}, {"part": "tests"}, {"constants": 3}):
+        with pytest.raises(IeqlError, match=f"^{next(iter(option))} must be '"):
+            c_code(parsed("x"), **option)
 
 
 @pytest.mark.parametrize("formula", ["1e300*x", "x + 1e-60", "x**2 - 1e39"])

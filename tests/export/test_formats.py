@@ -13,6 +13,7 @@ EQUATIONS = [
     Equation("torque", Expression.parse("1.0000001*speed + 0.123456", ["speed", "load"])),
     Equation("power", Expression.parse("3*load**2", ["speed", "load"])),
 ]
+DOMAIN = {"speed": (0.0, 6000.0), "load": (0.1, 1.0)}
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_every_format_says_what_it_is():
         assert format.name == name
         assert format.sentence.endswith(".")
         assert format.suffix.startswith(".")
-        assert isinstance(format(EQUATIONS), str)
+        assert isinstance(format(EQUATIONS, DOMAIN), str | bytes)
 
 
 def test_a_format_of_ones_own_is_found_like_the_others(registry):
@@ -55,12 +56,15 @@ def test_a_format_of_ones_own_is_found_like_the_others(registry):
     assert own(EQUATIONS, digits=2) == "torque: 1\npower: 2\n"
     with pytest.raises(IeqlError, match=r"^There is already a format 'c'; choose another name\.$"):
         register_format(Format("c", "Another.", ".c", count_terms))
-    with pytest.raises(IeqlError, match=r"latex and terms\. Did you mean 'terms'\?$"):
+    with pytest.raises(IeqlError, match=r" and terms\. Did you mean 'terms'\?$"):
         find_format("term")
 
 
 def test_an_option_that_a_format_does_not_take_is_refused():
-    with pytest.raises(IeqlError, match=r"^The format 'latex' takes no 'real'; it is for 'c'\.$"):
+    with pytest.raises(
+        IeqlError,
+        match=r"^The format 'latex' takes no 'real'; it is for 'c', 'table', 'dcm' and 'a2l'\.$",
+    ):
         find_format("latex")(EQUATIONS, real="float")
     with pytest.raises(IeqlError, match=r"^The format 'c' takes no 'colour'\.$"):
         find_format("c")(EQUATIONS, colour="red")

@@ -234,9 +234,8 @@ def _bound(value: float, real: str, side: int) -> str:
 
 
 def _definition(function: Function, real: str, guard: str, domain: Domain | None) -> list[str]:
-    number = c_double if real == "double" else _float
     lines = [
-        f"const volatile {real} {c.word} = {'-' if c.value < 0 else ''}{number(abs(c.value))};"
+        f"const volatile {real} {c.word} = {number_text(c.value, real)};"
         for c in function.constants
     ]
     lines += [""] if lines else []
@@ -247,7 +246,7 @@ def _definition(function: Function, real: str, guard: str, domain: Domain | None
     taken = {w for _, w in function.arguments} | {w for w, _ in function.assignments}
     [value] = identifiers(["value"], RESERVED, taken)
     inside = [
-        f"({word} {sign} {number(float(end))})"
+        f"({word} {sign} {number_text(float(end), real)})"
         for column, word in function.arguments
         for sign, end in zip((">=", "<="), (domain or {})[column], strict=True)
     ]
@@ -307,6 +306,12 @@ def include_guard(name: str, lines: Sequence[str]) -> list[str]:
 def c_double(value: float) -> str:
     """The shortest literal that reads back exactly."""
     return repr(float(value)) if math.isfinite(value) else _not_finite(value)
+
+
+def number_text(value: float, real: str) -> str:
+    """A number of a type with its sign."""
+    text = c_double(abs(value)) if real == "double" else _float(abs(value))
+    return f"-{text}" if value < 0.0 else text
 
 
 def _float(value: float) -> str:

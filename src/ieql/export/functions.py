@@ -213,7 +213,9 @@ class _Writer(SumWriter):
             return super().terms(s)
         pairs = zip(s.sources, s.weights, strict=True)
         found = [self.named_term(i, w) for i, w in pairs]
-        if s.bias != 0.0 or not found:
+        if not found and s.bias in (0.0, 1.0):  # the 1 above a fraction bar is no parameter
+            return [Term(False, self.number(s.bias))]
+        if s.bias != 0.0:
             found.insert(0, Term(False, self.constant_word(s.bias, "offset")))
         return found
 
