@@ -59,12 +59,9 @@ static int32_t ieql_sqrt(int32_t value, uint64_t factor)
     while (digit > UINT64_C(0))
     {
         const uint64_t trial = root + digit;
-        root = root / UINT64_C(2);
-        if (rest >= trial)
-        {
-            rest = rest - trial;
-            root = root + digit;
-        }
+        const uint64_t fits = (rest >= trial) ? UINT64_C(1) : UINT64_C(0); /* no branch to guess */
+        rest = rest - (fits * trial);
+        root = (root / UINT64_C(2)) + (fits * digit);
         digit = digit / UINT64_C(4);
     }
     return (rest > root) ? ((int32_t)root + 1) : (int32_t)root;
