@@ -766,7 +766,9 @@ def test_export_to_a_file(run):
 def test_wrong_export(run):
     assert "no equation 7" in failure("export", run, "--index", 7)
     assert "no equation 7" in failure("export", run, "--index", 7, "--format", "c")
-    assert "'text' takes no 'real'; it is for 'c'." in failure("export", run, "--real", "float")
+    assert "'text' takes no 'real'; it is for 'c', 'table', 'dcm' and 'a2l'." in failure(
+        "export", run, "--real", "float"
+    )
     for format in ("c", "python"):
         refused = failure("export", run, "--format", format, "--digits", 3)
         assert f"'{format}' takes no 'digits'; it is for 'text', 'sympy' and 'latex'." in refused
