@@ -16,7 +16,7 @@ from ieql.equations.notation import Form, SumWriter, Term, signed
 from ieql.equations.text import source_texts
 from ieql.errors import IeqlError
 from ieql.export.names import identifiers
-from ieql.units import Unit
+from ieql.units import DIV, MUL, SQUARE, Unit
 
 __all__ = ["Constant", "Dialect", "Domain", "Equation", "Function", "equation_text", "functions"]
 
@@ -24,6 +24,8 @@ Domain = Mapping[str, Sequence[float]]
 """Lower and upper bound of inputs, by name."""
 PLAIN_WORD = re.compile("[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 LONG_SUM = 80
+PLACES = {DIV: "a quotient", MUL: "a product", SQUARE: "a square"}
+"""Units that are called otherwise in words."""
 LONGEST_READ = 10_000
 """Characters of an equation whose parts are named in words."""
 LONGEST_WORD = 31
@@ -185,7 +187,7 @@ class _Writer(SumWriter):
         return word
 
     def application(self, unit: Unit, args: tuple[Sum, ...]) -> str:
-        self.place = f" inside {unit.name}"
+        self.place = f" inside {PLACES.get(unit, unit.name)}"
         template = self.dialect.template(unit)
         places = template.format(*(f"{{{i}}}" for i in range(unit.arity)))
         constant = all(a.is_constant for a in args)
