@@ -108,6 +108,15 @@ def test_nothing_overflows_whatever_is_put_in(tmp_path):
 
 
 @needs_compiler
+@pytest.mark.parametrize("n", [(0.3, 0.3), (1e6 + 0.3, 1e6 + 0.3), (1e9, 1e9 + 0.2)])
+def test_an_input_that_never_changes(tmp_path, n):
+    """Its domain may be narrower than an integer: no integer lies inside then."""
+    one = Equation("f", Expression.parse("n*load + 1", ["n", "load"]))
+    worst, stated = differences(one, {"n": n, "load": (0.1, 1.0)}, 2000, tmp_path)
+    assert worst <= stated
+
+
+@needs_compiler
 def test_random_equations(tmp_path):
     """Whatever is not refused keeps its promise; and not everything is refused."""
     domain = {"x1": (0.5, 2.0), "x2": (-1.0, 1.0), "x3": (3.0, 8.0)}
@@ -168,6 +177,7 @@ def test_a_constant_and_several_outputs(tmp_path):
     [
         ("1/(n - 3)", {"n": (0, 6)}, "is not safe in the whole domain"),
         ("log(n)", {"n": (1e-9, 1e6)}, "comes so close to zero that rounding reaches it"),
+        ("exp(30*cos(1e8*n))", {"n": (0, 1)}, "rounding errors grow beyond its values"),
         ("cos(n)", {"n": (0, 1e12)}, r"cannot compute a sine or cosine of 1e\+12"),
         ("n", {"load": (0, 1)}, r"needs the domain of the input 'n'"),
     ],

@@ -41,6 +41,8 @@ SIN_ERROR = 10.0 * LAST
 """Error of its sine: eight steps with a rounding and a coefficient each, a square, a product."""
 LOG_ERROR = 4.0 * LAST
 """Error of its logarithm: the quotient, the series, and the multiple of log 2, each rounded."""
+LARGEST_SLIP = 0.5
+"""By how much the argument of an exponential may be off: with more, its whole part may be."""
 WHAT = "Fixed-point C"
 
 
@@ -171,13 +173,15 @@ class _Planner:
         places = self.places(max(abs(lower[i]), abs(upper[i])))
         low = math.ceil(math.ldexp(lower[i], places))
         high = math.floor(math.ldexp(upper[i], places))
+        off = 1.0
         if low > high:  # narrower than an integer
             low = high = round(math.ldexp(lower[i], places))
+            off = 2.0
         inside = self.new_word("x")
         code = f"ieql_clamp({word}, {_integer(low)}, {_integer(high)})"
         self.calls.add("ieql_clamp")
         self.steps.append(("int32_t", inside, code))
-        error = np.full(self.n_boxes, 2.0**-places)
+        error = np.full(self.n_boxes, off * 2.0**-places)
         self.known[i] = _Value(inside, places, self.ranges.values[i], error)
         return FixedInput(column, word, places, low, high)
 
@@ -198,13 +202,16 @@ class _Planner:
         error = error + 0.5 * 2.0**-places
         reach = np.maximum(np.abs(bounds[0]), np.abs(bounds[1])) + error
         if not np.all(reach < math.ldexp(1.0, BITS + 1 - places)):
-            raise IeqlError(
-                f"{WHAT} is not exact enough for the equation of {self.target!r}: rounding errors "
-                "grow beyond its values; choose another equation or a smaller domain."
-            )
+            raise self.not_exact()
         word = self.new_word(letter)
         self.steps.append(("int32_t", word, code))
         return _Value(word, places, bounds, error)
+
+    def not_exact(self) -> IeqlError:
+        return IeqlError(
+            f"{WHAT} is not exact enough for the equation of {self.target!r}: rounding errors "
+            "grow beyond its values; choose another equation or a smaller domain."
+        )
 
     # --- sums ----------------------------------------------------------------------------------
 
@@ -319,6 +326,8 @@ class _Planner:
         factor = _scaled(math.log2(math.e), BITS)
         slip = abs(math.ldexp(factor, -BITS) / math.log2(math.e) - 1.0)
         inner = z.error + slip * (z.size + z.error) + math.log(2.0) * LAST
+        if float(inner.max()) > LARGEST_SLIP:
+            raise self.not_exact()
         lowest = math.floor(float((z.bounds[0] - inner).min()) * math.log2(math.e)) - 1
         most = BITS - places - lowest
         self.calls.add("ieql_exp")
