@@ -28,7 +28,7 @@ def vectors(lower: Array, upper: Array, outside: bool = False) -> Array:
     )
     share = np.concatenate([corners, np.full((1, d), 0.5), rng.random((N_RANDOM, d))])
     if outside and d:
-        beyond = np.repeat(share[-d:][:1], 2 * d, axis=0) if d else share[:0]
+        beyond = np.repeat(share[-1:], 2 * d, axis=0)
         for i in range(d):
             beyond[2 * i, i], beyond[2 * i + 1, i] = -0.25, 1.25
         share = np.concatenate([share, beyond])
