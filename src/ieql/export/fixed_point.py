@@ -23,7 +23,7 @@ from ieql.export.functions import Domain, Equation
 from ieql.export.ranges import Ranges, domain_ends, proved_ranges, single
 from ieql.units import COS, DIV, EXP, IDENTITY, LOG, MUL, SIN, SQRT, SQUARE, Unit
 
-__all__ = ["ONE", "FixedInput", "FixedPlan", "fixed_plan"]
+__all__ = ["ONE", "UNITS", "FixedInput", "FixedPlan", "fixed_plan"]
 
 Array = NDArray[np.float64]
 BITS = 30
