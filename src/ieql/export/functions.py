@@ -1,6 +1,6 @@
-"""What C and Python share: an equation as a function, one assignment per unit of the graph.
+"""What all programming languages share: an equation as a function, one assignment per unit.
 
-Sums are written the same in both languages and in the order in which `Expression.evaluate` adds,
+Sums are written the same in all of them and in the order in which `Expression.evaluate` adds,
 the constant first, so that all digits agree. A unit that several others use is computed once.
 """
 
@@ -43,6 +43,10 @@ class Dialect:
     number: Callable[[float], str]
     template: Callable[[Unit], str]
     prefix: str = ""
+    line_end: str = ""
+    """What goes before the end of a line inside of brackets."""
+    names_constants: bool = False
+    """Whether a constant argument of a unit gets a name, since functions take no plain numbers."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,7 @@ class _Writer(SumWriter):
             # A local of its own for what is written twice, and for constants: a compiler that
             # computes with literals warns where the result is no number.
             once = argument.is_bare or argument.is_constant or places.count(f"{{{i}}}") == 1
+            once = once and not (argument.is_constant and self.dialect.names_constants)
             words.append(code if once and not constant else self.assign("z", code))
         code = template.format(*words)
         if unit.is_custom:
@@ -167,7 +172,9 @@ class _Writer(SumWriter):
     def joined(self, terms: Sequence[Term]) -> str:
         parts = signed(terms)
         code = " ".join(parts)
-        return code if len(code) <= LONG_SUM else "(" + "\n            ".join(parts) + ")"
+        if len(code) <= LONG_SUM:
+            return code
+        return "(" + f"{self.dialect.line_end}\n            ".join(parts) + ")"
 
 
 def _live(expression: Expression, output: int) -> set[int]:
