@@ -737,12 +737,14 @@ def test_export(run):
     assert ieql("export", run).stdout == "text None {}\n"
     assert exported(run, "text", "--index", 0, "--digits", 2) == "text 0 {'digits': 2}\n"
     assert exported(run, "c", "--real", "float", "--index", 1) == "c 1 {'real': 'float'}\n"
+    assert exported(run, "c", "--option", "name=f_1") == "c None {'name': 'f_1'}\n"
+    assert "takes NAME=VALUE" in failure("export", run, "--format", "c", "--option", "name")
 
 
 def test_all_formats_are_listed_without_a_run():
     result = ieql("export", "--list")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("text    The equation on one line, as the front shows it.\n")
+    assert "The equation on one line, as the front shows it. (digits)\n" in result.stdout
     assert [line.split()[0] for line in result.stdout.splitlines()] == [*all_formats()]
 
 

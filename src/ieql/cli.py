@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ieql import __version__
-from ieql.cli_options import FitCommand, fit_options
+from ieql.cli_options import FitCommand, fit_options, named_values
 from ieql.console import (
     alternatives_table,
     constants_table,
@@ -509,6 +509,7 @@ def predict(
     epilog=_examples(
         "ieql export runs/torque --format latex --index 3",
         "ieql export runs/torque --format c --real float --out torque.c",
+        "ieql export runs/torque --format c --option guard=clamp --option part=test",
         "ieql export --list",
     )
 )
@@ -535,12 +536,19 @@ def export(
             metavar="N", min=1, max=17, help="Significant digits, for reading.  [default: all]"
         ),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Another option of the format, see --list; repeat it for several.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File to write.  [default: standard output]"),
     ] = None,
     list_formats: Annotated[
-        bool, typer.Option("--list", help="List the formats and exit.")
+        bool, typer.Option("--list", help="List the formats with their options and exit.")
     ] = False,
     group: Annotated[
         str | None,
@@ -561,12 +569,14 @@ def export(
         formats = all_formats()
         width = max(map(len, formats))
         for name, known in formats.items():
-            typer.echo(visible(f"{name:{width}}  {known.sentence}"))
+            takes = f" ({', '.join(known.options)})" if known.options else ""
+            typer.echo(visible(f"{name:{width}}  {known.sentence}{takes}"))
         return
     if run is None:
         raise IeqlError("RUN is missing: name the run folder, as in `ieql export runs/torque`.")
     given = {"real": real, "digits": digits}
-    options = {option: value for option, value in given.items() if value is not None}
+    options = {name: value for name, value in given.items() if value is not None}
+    options |= named_values(option or [])
     find_format(format).check(options)  # before the model is loaded, which takes a second
     model = _load(run)
     if group is not None:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, shown
 from ieql.options import NOT_GIVEN, Option, Resume, default_of, options
 from ieql.plugins import VARIABLE, load_plugins
 
-__all__ = ["FitCommand", "fit_options"]
+__all__ = ["FitCommand", "fit_options", "named_values"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,3 +73,27 @@ def _parameter(name: str, option: Option, resuming: bool) -> inspect.Parameter:
         default=default,
         annotation=Annotated[kind, info],
     )
+
+
+def named_values(given: Sequence[str]) -> dict[str, Any]:
+    """What ``--option NAME=VALUE`` says: numbers, true and false as such, all else as text.
+
+    >>> named_values(["guard=clamp", "bits=16", "tolerance=0.1"])
+    {'guard': 'clamp', 'bits': 16, 'tolerance': 0.1}
+    """
+    found = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            raise IeqlError(f"--option takes NAME=VALUE, as in guard=clamp, not {shown(text)}.")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text

@@ -84,10 +84,14 @@ class FittedFormula:
         """The equation in one of the formats that ``ieql export --list`` names."""
         from ieql.export.formats import find_format
         from ieql.export.functions import Equation
+        from ieql.export.origin import Origin
 
         chosen = find_format(format)
         chosen.check(options)
-        return chosen([Equation(self._target, self.expression)], self._domain, **options)
+        origin = Origin(errors={self._target: self.rmse})
+        return chosen(
+            [Equation(self._target, self.expression)], self._domain, origin=origin, **options
+        )
 
     def __str__(self) -> str:
         lines = [f"{self._target} = {self.equation}", f"RMSE {self.rmse:.4g}"]

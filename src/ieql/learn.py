@@ -312,6 +312,7 @@ class View:
             is_named=self.measured.is_named,
             one_output=self.measured.y.ndim == 1,
             versions=self._versions,
+            data_sha256=self.evidence.sha256,
         )
 
     def _outliers(self, targets: Sequence[Target]) -> tuple[tuple[int, ...], ...]:

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -139,6 +140,8 @@ class FittedModel:
         The devices that have constants of their own; empty if there are none.
     group_column : str or None
         The column of the user's file that names them.
+    data_sha256 : str
+        Of the data of the fit, see `ieql.run.folder.sha256_of`; empty in older files.
     """
 
     options: FitOptions
@@ -168,6 +171,7 @@ class FittedModel:
     recalibrated: MovedConstants | None = None
     groups: tuple[str, ...] = ()
     group_column: str | None = None
+    data_sha256: str = ""
 
     @property
     def prior(self) -> Prior:
@@ -589,6 +593,7 @@ class FittedModel:
             "recalibrated": None if self.recalibrated is None else self.recalibrated.to_form(),
             "groups": list(self.groups),
             "group_column": self.group_column,
+            "data_sha256": self.data_sha256,
         }
 
     def to_json(self) -> str:
@@ -754,6 +759,7 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
         else MovedConstants.from_form(form["recalibrated"], len(targets)),
         groups=tuple(str(name) for name in form.get("groups", ())),
         group_column=None if form.get("group_column") is None else str(form["group_column"]),
+        data_sha256=_read_digest(form.get("data_sha256", "")),
     )
 
 
@@ -777,6 +783,13 @@ def _read_outliers(
         if len(rows) > n or any(a >= b for a, b in itertools.pairwise(rows)):
             raise IeqlError("its outliers are not in order.")
     return tuple(tuple(rows) for rows in outliers)
+
+
+def _read_digest(text: Any) -> str:
+    """A SHA-256 in hexadecimal digits, or nothing: it goes into the comments of exported code."""
+    if not isinstance(text, str) or not re.fullmatch("([0-9a-f]{64})?", text):
+        raise IeqlError("what it calls the SHA-256 of its data is none.")
+    return text
 
 
 def _is_count(value: Any) -> bool:

@@ -7,6 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ieql.export.functions import Equation
+    from ieql.export.origin import Origin
     from ieql.observer import Observer, Snapshot
     from ieql.proofs import Proof
     from ieql.whole import Whole
@@ -876,13 +878,15 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         # Where nothing was declared, the domain is widened to hold them.
         table = self._rows_to_predict(X, warns=bool(model.declared))
         targets = self._checked_targets(y, table)
-        new = IEQLRegressor._of(recalibrated_model(model, table, targets, sample_weight, index))
+        sha256 = sha256_of(table, targets, sample_weight)
+        moved = recalibrated_model(model, table, targets, sample_weight, index)
+        new = IEQLRegressor._of(replace(moved, data_sha256=sha256))
         new.evidence_ = Evidence.of(
             table,
             targets,
             model.names,
             model.targets,
-            sha256=sha256_of(table, targets, sample_weight),
+            sha256=sha256,
             seconds=time.monotonic() - start,
             seed=None,
             versions=versions(),
@@ -1118,7 +1122,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         precise : bool, default False
             Use the constants with all their fitted digits.
         **options
-            What the format takes: ``digits``, ``real``, ...
+            What the format takes: ``digits``, ``real``, ... Where it has several files to write,
+            such as code and its test, ``part`` says which.
 
         Returns
         -------
@@ -1133,7 +1138,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         if index is not None and not chosen.all_outputs and len(equations) > 1:
             rows = zip(equations, self.fitted_.rows_of(index), strict=True)
             equations = [equation for equation, row in rows if row is not None]
-        content = chosen(equations, self.domain_, **options)
+        origin = self._origin(index) if chosen.takes_origin else None
+        content = chosen(equations, self.domain_, origin=origin, **options)
         if path is not None:
             save_text(path, content)
         return content
@@ -1225,7 +1231,13 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         from ieql.export.c import c_code
 
-        return c_code(self._equations(index, precise), real=real, name=name, domain=self.domain_)
+        return c_code(
+            self._equations(index, precise),
+            real=real,
+            name=name,
+            domain=self.domain_,
+            origin=self._origin(index),
+        )
 
     def python(
         self, index: int | None = None, name: str | None = None, *, precise: bool = False
@@ -1236,7 +1248,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         from ieql.export.python import python_code
 
-        return python_code(self._equations(index, precise), name=name, domain=self.domain_)
+        equations, origin = self._equations(index, precise), self._origin(index)
+        return python_code(equations, name=name, domain=self.domain_, origin=origin)
 
     def _equations(self, index: int | None, precise: bool = False) -> list[Equation]:
         """Return target and expression of each output, in the rows that `index` means."""
@@ -1245,6 +1258,15 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         check_is_fitted(self, "fitted_")
         found = zip(self.fitted_.targets, self.fitted_.expressions(index, precise), strict=True)
         return [Equation(name, expression) for name, expression in found]
+
+    def _origin(self, index: int | None) -> Origin:
+        """What the heading of an exported file says of the data and the errors."""
+        from ieql.export.origin import Origin
+
+        model = self.fitted_
+        rows = enumerate(model.rows_of(index))
+        errors = {model.targets[k]: model.candidate(row, k).rmse_validation for k, row in rows}
+        return Origin(model.data_sha256, errors, model.prior.quantities)
 
     # --- files ---------------------------------------------------------------------------------
 

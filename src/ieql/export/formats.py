@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from ieql.errors import IeqlError, nearest, shown
 from ieql.export.functions import Domain, Equation
+from ieql.export.origin import Origin
 from ieql.plugins import load_plugins
 
-__all__ = ["Domain", "Equation", "Format", "all_formats", "find_format", "register_format"]
+__all__ = [
+    *("Domain", "Equation", "Format", "Origin", "all_formats", "find_format", "register_format"),
+]
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,15 @@ class Format:
         Takes a sequence of `Equation` (target, expression, output), the domain (a mapping from
         inputs to bounds, or None) and the options below by name; returns text, or bytes.
     options : tuple of str
-        The options that it takes; ``digits`` and ``real`` can be given on the command line.
+        The options that it takes: ``model.export("c", real="float")``, and on the command line
+        ``--option real=float``. One that has several files to write takes the option ``part``,
+        which says which of them.
     all_outputs : bool
         Whether a file holds the equations of all outputs, also if a row of the front is chosen:
         then the others keep their selected one. Otherwise the chosen equation stands alone.
+    takes_origin : bool
+        Whether `write` also takes ``origin``, an `Origin` or None: the data, the errors and the
+        physical units, for the heading of the file.
 
     Examples
     --------
@@ -57,12 +66,20 @@ class Format:
     write: Callable[..., str | bytes]
     options: tuple[str, ...] = ()
     all_outputs: bool = True
+    takes_origin: bool = False
 
     def __call__(
-        self, equations: Sequence[Equation], domain: Domain | None = None, **options: Any
+        self,
+        equations: Sequence[Equation],
+        domain: Domain | None = None,
+        *,
+        origin: Origin | None = None,
+        **options: Any,
     ) -> str | bytes:
         """Write equations; an option that the format does not take is refused."""
         self.check(options)
+        if self.takes_origin:
+            return self.write(equations, domain, origin=origin, **options)
         return self.write(equations, domain, **options)
 
     def check(self, options: Mapping[str, Any]) -> None:
@@ -113,29 +130,20 @@ def _listed(words: Iterable[str]) -> str:
 # What they need is imported when they write: SymPy takes a second.
 
 
+def _late(module: str, name: str) -> Callable[..., str | bytes]:
+    """A function of another file of this folder, which is imported when it is called."""
+
+    def write(*args: Any, **options: Any) -> str | bytes:
+        function = getattr(import_module(f"ieql.export.{module}"), name)
+        return cast("str | bytes", function(*args, **options))
+
+    return write
+
+
 def _text(
     equations: Sequence[Equation], domain: Domain | None = None, digits: int | None = None
 ) -> str:
     return _lines(e.expression.text(e.output, digits) for e in equations)
-
-
-def _c(
-    equations: Sequence[Equation],
-    domain: Domain | None = None,
-    real: str = "double",
-    name: str | None = None,
-) -> str:
-    from ieql.export.c import c_code
-
-    return c_code(equations, real=real, name=name, domain=domain)
-
-
-def _python(
-    equations: Sequence[Equation], domain: Domain | None = None, name: str | None = None
-) -> str:
-    from ieql.export.python import python_code
-
-    return python_code(equations, name=name, domain=domain)
 
 
 def _sympy(
@@ -176,15 +184,17 @@ for _format in (
         "c",
         "C99: a function per target, nothing but math.h.",
         ".c",
-        _c,
+        _late("c", "write"),
         ("real", "name"),
+        takes_origin=True,
     ),
     Format(
         "python",
         "A Python module: a function per target, which needs NumPy.",
         ".py",
-        _python,
+        _late("python", "write"),
         ("name",),
+        takes_origin=True,
     ),
     Format(
         "sympy",

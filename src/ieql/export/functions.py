@@ -7,7 +7,6 @@ the constant first, so that all digits agree. A unit that several others use is 
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,16 +14,15 @@ from typing import NamedTuple
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.notation import Form, SumWriter, Term, signed
 from ieql.errors import IeqlError
-from ieql.export.names import identifiers, printable
+from ieql.export.names import identifiers
 from ieql.units import Unit
 
-__all__ = ["Dialect", "Domain", "Equation", "Function", "functions", "heading"]
+__all__ = ["Dialect", "Domain", "Equation", "Function", "equation_text", "functions"]
 
 Domain = Mapping[str, Sequence[float]]
 """Lower and upper bound of inputs, by name."""
 PLAIN_WORD = re.compile("[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 LONG_SUM = 80
-TEXT_WIDTH = 96
 
 
 class Equation(NamedTuple):
@@ -128,7 +126,7 @@ class _Writer(SumWriter):
         return Function(
             name,
             target,
-            _text(self.equation),
+            equation_text(self.equation),
             tuple(zip(columns, arguments, strict=True)),
             tuple(self.assignments),
             self.sum(expression.outputs[output]),
@@ -191,23 +189,9 @@ def _n_sources(expression: Expression) -> int:
     return len(expression.names) + len(expression.nodes)
 
 
-def _text(equation: Equation) -> str:
+def equation_text(equation: Equation) -> str:
+    """The right-hand side, or a remark where it is longer than anyone reads."""
     try:
         return equation.expression.text(equation.output)
     except IeqlError:  # longer than anyone reads; the code still holds it
         return "(too long to be written as one formula)"
-
-
-def heading(function: Function, domain: Domain | None) -> list[str]:
-    """Lines that say in words what a function computes; of any characters but backslashes."""
-    lines = [f"{function.target} = {function.equation}", "", f"{function.name}: {function.target}"]
-    for column, word in function.arguments:
-        bounds = (domain or {}).get(column)
-        declared = "" if bounds is None else f", from {bounds[0]:g} to {bounds[1]:g}"
-        lines.append(f"{word}: column '{column}'{declared}")
-    lines += ["", "NaN where the equation is undefined."]
-    return [
-        part
-        for line in lines
-        for part in textwrap.wrap(printable(line), TEXT_WIDTH, subsequent_indent="    ") or [""]
-    ]
