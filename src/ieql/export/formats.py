@@ -237,6 +237,22 @@ for _format in (
         takes_origin=True,
     ),
     Format(
+        "excel",
+        "A formula per target for Excel or LibreOffice; cells=C5,D5 says where the inputs are.",
+        ".txt",
+        _late("excel", "write"),
+        ("cells",),
+        takes_origin=True,
+    ),
+    Format(
+        "workbook",
+        "An Excel workbook with the formula beside rows; data=FILE.csv for rows of one's own.",
+        ".xlsx",
+        _late("excel", "write_workbook"),
+        ("data",),
+        takes_origin=True,
+    ),
+    Format(
         "sympy",
         "Text that sympy.sympify reads, for further algebra.",
         ".txt",

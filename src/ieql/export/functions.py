@@ -17,7 +17,9 @@ from ieql.errors import IeqlError
 from ieql.export.names import identifiers
 from ieql.units import Unit
 
-__all__ = ["Dialect", "Domain", "Equation", "Function", "equation_text", "functions"]
+__all__ = [
+    *("Dialect", "Domain", "Equation", "Function", "equation_text", "functions", "live_sources"),
+]
 
 Domain = Mapping[str, Sequence[float]]
 """Lower and upper bound of inputs, by name."""
@@ -112,7 +114,7 @@ class _Writer(SumWriter):
 
     def function(self, name: str) -> Function:
         target, expression, output = self.equation
-        live = _live(expression, output)
+        live = live_sources(expression, output)
         for source in live.intersection(range(len(expression.names), _n_sources(expression))):
             self.taken |= self.words_of(expression.nodes[source - len(expression.names)].unit)
         used = [i for i in range(len(expression.names)) if i in live]
@@ -175,7 +177,7 @@ class _Writer(SumWriter):
         return "(" + f"{self.dialect.line_end}\n            ".join(parts) + ")"
 
 
-def _live(expression: Expression, output: int) -> set[int]:
+def live_sources(expression: Expression, output: int) -> set[int]:
     """The sources that an output needs."""
     live = set(expression.outputs[output].sources)
     for source in reversed(range(len(expression.names), _n_sources(expression))):

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from ieql.units import Unit
 
-__all__ = ["Binary", "Call", "Choice", "Language", "Number", "Place", "Term", "Unary", "template"]
+__all__ = ["Language", "holds_together", "template"]
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<place>\{[01]\})"
@@ -245,7 +245,9 @@ class _Writer:
     def held(self, term: Term) -> str:
         """In such a way that a sign or an operation may stand beside it."""
         text = self.text(term)
-        tight = isinstance(term, Number) or (isinstance(term, Call | Choice) and _is_call(text))
+        tight = isinstance(term, Number) or (
+            isinstance(term, Call | Choice) and holds_together(text)
+        )
         return text if tight else f"({text})"
 
     def text(self, term: Term) -> str:
@@ -297,9 +299,9 @@ class _Writer:
         return self.language.signs.get(sign, sign)
 
 
-def _is_call(text: str) -> bool:
-    """Whether a text is one call, ``f(...)``, from its first to its last character."""
-    if not re.match(r"[\w.:]+\(", text) or not text.endswith(")"):
+def holds_together(text: str) -> bool:
+    """Whether a text is one call or bracket, ``f(...)`` or ``(...)``, from its begin to its end."""
+    if not re.match(r"[\w.:]*\(", text) or not text.endswith(")"):
         return False
     depth = 0
     for position, character in enumerate(text):
