@@ -237,6 +237,14 @@ for _format in (
         takes_origin=True,
     ),
     Format(
+        "fmu",
+        "A functional mock-up unit, FMI 2.0 or version=3.0; the constants are parameters.",
+        ".fmu",
+        _late("fmu", "write"),
+        ("version", "name", "binary"),
+        takes_origin=True,
+    ),
+    Format(
         "excel",
         "A formula per target for Excel or LibreOffice; cells=C5,D5 says where the inputs are.",
         ".txt",

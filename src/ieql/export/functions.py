@@ -47,6 +47,8 @@ class Dialect:
     """What goes before the end of a line inside of brackets."""
     names_constants: bool = False
     """Whether a constant argument of a unit gets a name, since functions take no plain numbers."""
+    parameter: Callable[[float], str] | None = None
+    """Writes a constant, its sign included, as a parameter; those of size 0 and 1 stay numbers."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,11 @@ class _Writer(SumWriter):
 
     def number(self, value: float) -> str:
         return self.dialect.number(value)
+
+    def constant(self, value: float) -> Term:
+        if self.dialect.parameter is None or abs(value) in (0.0, 1.0):
+            return super().constant(value)
+        return Term(False, self.dialect.parameter(value))
 
     def multiple(self, number: str, form: str) -> str:
         return f"{number} * {form}"
