@@ -678,7 +678,7 @@ LOG = Unit(
     latex=r"\log\left({0}\right)",
     c="(({0}) > 0.0 ? log({0}) : NAN)",
     python="np.log(np.where({0} > 0, {0}, np.nan))",
-    templates={"excel": "LN({0})"},
+    templates={"excel": "LN({0})", "modelica": "log({0})"},
     interval=_log_interval,
     code=4,
 )
@@ -736,7 +736,7 @@ DIV = Unit(
     latex=r"\frac{{{0}}}{{{1}}}",
     c="(({1}) != 0.0 ? ({0}) / ({1}) : NAN)",
     python="({0}) / np.where({1} == 0, np.nan, {1})",
-    templates={"excel": "(({0}) / ({1}))"},
+    templates={"excel": "(({0}) / ({1}))", "modelica": "(({0}) / ({1}))"},
     interval=_div_interval,
     powers=(1.0, -1.0),
     # The straight line replaces 1/b by its tangent; the numerator multiplies it.

@@ -245,6 +245,14 @@ for _format in (
         takes_origin=True,
     ),
     Format(
+        "modelica",
+        "Modelica: a function per target.",
+        ".mo",
+        _late("modelica", "write"),
+        ("name",),
+        takes_origin=True,
+    ),
+    Format(
         "excel",
         "A formula per target for Excel or LibreOffice; cells=C5,D5 says where the inputs are.",
         ".txt",

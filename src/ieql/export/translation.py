@@ -95,7 +95,7 @@ class Language:
         Its functions by their names in ``math.h``; a form that needs another is none. With ``{0}``
         they are templates, otherwise names.
     number : callable
-        Writes a number.
+        Writes a number; raises ValueError for one that the language does not have, such as NaN.
     signs : mapping from str to str
         Operators that it writes in another way.
     choice : callable
@@ -126,7 +126,7 @@ def template(unit: Unit, language: Language) -> str:
     if language.dialect not in unit.templates and "c" in unit.templates:
         try:
             return _Writer(language).held(_parsed(unit.templates["c"]))
-        except _NoTranslationError:
+        except (_NoTranslationError, ValueError):
             pass
     return unit.template(language.dialect, language.name)
 
