@@ -90,7 +90,7 @@ class Unit:
         Builds the SymPy form from SymPy arguments; default: an undefined function of that name.
     latex, c, python : str, optional
         Short for these entries of `templates`: C with ``math.h`` and for doubles, Python with NumPy
-        as ``np``.
+        as ``np``. Other programming languages and spreadsheets translate the form in C.
     interval : callable, optional
         Maps intervals of the arguments to an interval that holds all values, or None where the
         unit may be undefined. Default: nothing is known (all real numbers).
