@@ -18,10 +18,10 @@ __all__ = [
     "drawn",
     "edges",
     "hostile_equations",
+    "own_units",
     "parsed",
     "random_points",
     "rounding",
-    "softplus_and_length",
     "various",
 ]
 
@@ -99,7 +99,7 @@ FORMULAS = [
     *(f"{name}(x, y - 2)" for name, unit in UNITS.items() if unit.arity == 2),
 ]
 """What tends to go wrong, and every unit."""
-EXACT = ("identity", "sqrt", "square", "mul", "div", "abs", "min", "max")
+EXACT = ("identity", "sqrt", "square", "mul", "div", "abs", "min", "max", "step")
 """Units that computers agree on to the last digit."""
 GRID = [0.0, -0.0, -1.0, 1.0, 0.3, -2.5, 1e300, -1e300, 1e-300, -1e-300, 5e-324, 800.0]
 
@@ -242,8 +242,8 @@ def hostile_equations() -> tuple[list[Equation], np.ndarray, np.ndarray]:
     return equations, X, np.array([e.expression.evaluate(X)[:, 0] for e in equations])
 
 
-def softplus_and_length() -> Equation:
-    """Units of one's own that say how they are written in C alone.
+def own_units() -> Equation:
+    """Units of one's own, with conditions, that say how they are written in C alone.
 
     The columns have the names of what the units call.
     """
@@ -253,6 +253,13 @@ def softplus_and_length() -> Equation:
         lambda z: 1 / (1 + np.exp(-z)),
         c="(({0}) > 0 ? ({0}) + log1p(exp(-({0}))) : log1p(exp({0})))",
     )
+    signed_root = Unit(
+        "signed_root",
+        lambda z: np.sign(z) * np.sqrt(np.abs(z)),
+        lambda z: 0.5 / np.sqrt(np.abs(z)),
+        domains=((-9, -0.1),),
+        c="(({0}) != 0 && !(fabs({0}) > 1e6) ? copysign(pow(fabs({0}), 0.5), {0}) : NAN)",
+    )
     length = Unit(
         "length",
         lambda a, b: np.sqrt(a * a + b * b),
@@ -260,6 +267,6 @@ def softplus_and_length() -> Equation:
         domains=((0.1, 9), (0.1, 9)),
         c="sqrt({0}*{0} + {1}*{1})",
     )
-    custom = {"softplus": softplus, "length": length}
-    text = "softplus(log1p) - length(log1p, 2*sqrt)"
+    custom = {"softplus": softplus, "length": length, "signed_root": signed_root}
+    text = "softplus(log1p) - length(log1p, 2*sqrt) + signed_root(log1p)"
     return Equation("f", Expression.parse(text, ["log1p", "sqrt"], custom))

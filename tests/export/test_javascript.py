@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from exported import agreement, hostile_equations, parsed, softplus_and_length, various
+from exported import agreement, hostile_equations, own_units, parsed, various
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.export.javascript import write
@@ -107,7 +107,7 @@ def test_hostile_names(tmp_path, module):
 
 @needs_node
 def test_units_of_ones_own_that_are_written_in_c(tmp_path):
-    equation = softplus_and_length()
+    equation = own_units()
     X = np.random.default_rng(0).uniform(-30, 30, (50, 2))
     expected = equation.expression.evaluate(X)[:, 0]
     np.testing.assert_allclose(run([equation], X, tmp_path)[0], expected, rtol=1e-10, atol=1e-12)

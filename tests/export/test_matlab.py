@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from exported import agreement, hostile_equations, parsed, softplus_and_length, various
+from exported import agreement, hostile_equations, own_units, parsed, various
 from ieql.equations.expression import Expression
 from ieql.export.matlab import write
 from ieql.export.origin import Origin, generated
@@ -152,7 +152,7 @@ def test_hostile_names(tmp_path):
 
 @needs_octave
 def test_units_of_ones_own_that_are_written_in_c(tmp_path):
-    equation = softplus_and_length()
+    equation = own_units()
     X = np.random.default_rng(0).uniform(-30, 30, (50, 2))
     expected = equation.expression.evaluate(X)[:, 0]
     found = run([equation, equation], X, tmp_path)

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from exported import hostile_equations, parsed, rounding, softplus_and_length, various
+from exported import hostile_equations, own_units, parsed, rounding, various
 from ieql.equations.expression import Expression, Sum
 from ieql.errors import IeqlError
 from ieql.export.modelica import write
@@ -119,8 +119,12 @@ def test_hostile_names():
 
 @needs_rumoca
 def test_units_of_ones_own_that_are_written_in_c():
-    equation = softplus_and_length()
+    import rumoca
+
+    equation = own_units()
     X = np.array([[20.0, 0.5], [-20.0, 3.0], [0.25, 2.0]])
     calls = [(0, row.tolist()) for row in X]
     expected = equation.expression.evaluate(X)[:, 0]
     np.testing.assert_allclose(simulated([equation], calls), expected, rtol=1e-9)
+    with pytest.raises(rumoca.RumocaError):  # at zero its condition does not hold
+        simulated([equation], [(0, [0.0, 1.0])])

@@ -19,7 +19,7 @@ __all__ = ["write_jax", "write_torch"]
 PYTHON = frozenset([*keyword.kwlist, *keyword.softkwlist, *dir(builtins)])
 SAME = """
     acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor hypot log log10 log1p log2 sin
-    sinh sqrt tan tanh trunc isnan isfinite
+    sinh sqrt tan tanh trunc isnan isfinite copysign
 """
 NUMBER = re.compile(r'-?(?:[\d.]+(?:e[+-]?\d+)?|float\("\w+"\))')
 JAX_TEXT = """\

@@ -219,6 +219,7 @@ LANGUAGE = Language(
         "log1p": "LN(1+({0}))",
         "expm1": "(EXP({0})-1)",
         "fabs": "ABS",
+        "copysign": "(ABS({0})*IF(({1})<0,-1,1))",
         "pow": "POWER",
         "fmin": "MIN",
         "fmax": "MAX",

@@ -110,6 +110,7 @@ LANGUAGE = Language(
     functions={
         **{word: f"Math.{word}" for word in SAME.split()},
         "fabs": "Math.abs",
+        "copysign": "(({1}) < 0.0 ? -Math.abs({0}) : Math.abs({0}))",
         "isnan": "Number.isNaN",
         "isfinite": "Number.isFinite",
     },

@@ -20,8 +20,8 @@ WORDS = """
     endfunction endif endmethods endparfor endproperties endswitch endwhile enumeration events for
     function global if methods otherwise parfor persistent properties return spmd switch try until
     unwind_protect unwind_protect_cleanup while
-    ans double logical ones size result value condition yes no every Inf NaN inf nan pi eps i j e
-    nargin nargout varargin varargout isnan isfinite abs max min
+    ans double logical ones size result value condition yes no every exponent Inf NaN inf nan pi eps
+    i j e nargin nargout varargin varargout isnan isfinite abs max min
 """
 FUNCTIONS = """
     acos acosh asin asinh atan atan2 atanh ceil cos cosh exp expm1 fix floor hypot log log10 log1p
@@ -40,7 +40,10 @@ DOMAINS = {
     "atanh": "abs(value) <= 1",
 }
 CHOICE = "ieql_choice"
-RESERVED = frozenset([*WORDS.split(), *FUNCTIONS.split(), CHOICE, *(f"ieql_{f}" for f in DOMAINS)])
+POWER = "ieql_pow"
+RESERVED = frozenset(
+    [*WORDS.split(), *FUNCTIONS.split(), CHOICE, POWER, *(f"ieql_{f}" for f in DOMAINS)]
+)
 
 
 def write(
@@ -152,7 +155,19 @@ def _own_functions(code: str) -> list[str]:
                 "end",
                 "",
             ]
-    if f" {CHOICE}(" in code or f"({CHOICE}(" in code:
+    if f"{POWER}(" in code:
+        lines += [
+            f"function result = {POWER}(value, exponent)",
+            "% NaN instead of a complex number.",
+            "    every = ones(size(value + exponent));",
+            "    value = value .* every;",
+            "    exponent = exponent .* every;",
+            "    value(value < 0 & exponent ~= fix(exponent)) = NaN;",
+            "    result = value .^ exponent;",
+            "end",
+            "",
+        ]
+    if f"{CHOICE}(" in code:
         lines += [
             f"function result = {CHOICE}(condition, yes, no)",
             "% Element by element: yes where the condition holds, else no.",
@@ -179,6 +194,8 @@ LANGUAGE = Language(
     functions={
         **{word: f"ieql_{word}" if word in DOMAINS else word for word in FUNCTIONS.split()},
         "fabs": "abs",
+        "pow": POWER,
+        "copysign": "(abs({0}) .* (1 - 2 * (({1}) < 0)))",
         "trunc": "fix",
         "isnan": "isnan",
         "isfinite": "isfinite",

@@ -1,7 +1,7 @@
 """An equation as a function of Modelica.
 
-Modelica knows no NaN: where the equation is undefined, the tool stops with a message of its own, as
-it does for any logarithm of a negative number or division by zero.
+Modelica knows no NaN: where the equation is undefined, the simulation stops, with a message of the
+tool's own, as for any logarithm of a negative number or division by zero, or with ours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ WORDS = """
     identity diagonal transpose cross skew scalar vector matrix cat semiLinear inStream actualStream
     cardinality getInstanceName spatialDistribution Connections Modelica
 """
-RESERVED = frozenset(WORDS.split())
+DEFINED = "ieql_defined"
+RESERVED = frozenset([*WORDS.split(), DEFINED])
 SAME = "acos asin atan atan2 ceil cos cosh exp floor log log10 sin sinh sqrt tan tanh"
 
 
@@ -81,6 +82,27 @@ def write(
 
 def _function(function: Function, domain: Domain | None, origin: Origin | None) -> list[str]:
     comment = [*heading(function, domain, origin)[:-1], "It stops where the equation is undefined."]
+    # Each function has its own, so that several files can be loaded together.
+    check = f"{DEFINED}_{function.name}"
+    code = "\n".join(_code(function, comment)).replace(f"{DEFINED}(", f"{check}(")
+    return [code, *(_check(check) if f"{check}(" in code else [])]
+
+
+def _check(name: str) -> list[str]:
+    return [
+        f"function {name}",
+        "  input Boolean condition;",
+        "  input Real value;",
+        "  output Real result;",
+        "algorithm",
+        '  assert(condition, "The equation is undefined here.");',
+        "  result := value;",
+        f"end {name};",
+        "",
+    ]
+
+
+def _code(function: Function, comment: Sequence[str]) -> list[str]:
     return [
         *(f"// {line}".rstrip() for line in comment),
         f"function {function.name}",
@@ -117,11 +139,13 @@ LANGUAGE = Language(
         "fmin": "min",
         "fmax": "max",
         "log1p": "log(1.0 + ({0}))",
+        "copysign": "(if ({1}) < 0.0 then -abs({0}) else abs({0}))",
         "expm1": "(exp({0}) - 1.0)",
         "pow": "(({0}) ^ ({1}))",
         "hypot": "sqrt(({0}) ^ 2 + ({1}) ^ 2)",
     },
     number=_number,
     choice=lambda condition, yes, no: f"if {condition} then {yes} else {no}",
-    signs={"==": "==", "!=": "<>", "&&": "and", "||": "or", "!": "not "},
+    defined=lambda condition, yes: f"{DEFINED}({condition}, {yes})",
+    signs={"!=": "<>", "&&": "and", "||": "or", "!": "not "},
 )

@@ -11,6 +11,7 @@ calls of functions of ``math.h``, the four operations, comparisons, ``&&``, ``||
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -100,6 +101,8 @@ class Language:
         Operators that it writes in another way.
     choice : callable
         Writes ``condition ? yes : no``, given the three of them; braces are doubled.
+    defined : callable, optional
+        Writes ``condition ? yes : NAN``, given the first two, in a language that has no NaN.
     masked : callable, optional
         Writes an argument inside of `yes` and `no`, given whether it is inside of `yes`, the
         condition and the argument: where both are computed, the one that does not count can be
@@ -112,6 +115,7 @@ class Language:
     number: Callable[[float], str]
     choice: Callable[[str, str, str], str]
     signs: Mapping[str, str] = field(default_factory=dict)
+    defined: Callable[[str, str], str] | None = None
     masked: Callable[[bool, str, str], str] | None = None
 
 
@@ -233,6 +237,10 @@ def _is_whole(term: Term) -> bool:
     return isinstance(term, Number) and term.is_whole
 
 
+def _is_nan(term: Term) -> bool:
+    return isinstance(term, Number) and math.isnan(term.value)
+
+
 # --- writing -------------------------------------------------------------------------------------
 
 
@@ -286,6 +294,8 @@ class _Writer:
 
     def choice(self, choice: Choice) -> str:
         condition = self.text(choice.condition)
+        if self.language.defined is not None and _is_nan(choice.no):
+            return self.language.defined(condition, self.text(choice.yes))
         branches = []
         for is_yes, branch in ((True, choice.yes), (False, choice.no)):
             outside = self.inside
