@@ -24,7 +24,7 @@ def simulated(equations, calls):
     import rumoca
 
     code = write(equations)
-    names = re.findall(r"^function (\w+)", code, re.MULTILINE)
+    names = re.findall(r"^function (?!ieql_defined_)(\w+)", code, re.MULTILINE)
     lines = [code, "model Calls"]
     lines += [f"  Real value{i};" for i in range(len(calls))]
     lines += ["  Real clock(start = 0.0, fixed = true);", "equation", "  der(clock) = 1.0;"]
