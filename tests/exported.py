@@ -12,6 +12,7 @@ from ieql.export.functions import Equation
 from ieql.units import UNITS, Unit
 
 __all__ = [
+    "EXACT",
     "FORMULAS",
     "HOSTILE",
     "agreement",

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from exported import FORMULAS, drawn, hostile_equations, parsed, rounding
+from exported import EXACT, FORMULAS, drawn, hostile_equations, parsed, rounding
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.export.excel import write, write_workbook
@@ -68,9 +68,17 @@ def trial():
     equations = parsed(*FORMULAS, names=NAMES)
     for k, e in enumerate(drawn(30)):
         equations.append(Equation(f"large{k}", Expression(NAMES, e.nodes, e.outputs)))
-    grid = [0.0, -1.0, 1.0, 0.3, -2.5, 1e100, -1e-100, 800.0]
+    grid = [0.0, -1.0, 1.0, 0.3, -2.5, 1e100, -1e-100, 600.0]
     corners = np.array(np.meshgrid(grid, grid, [0.5])).reshape(3, -1).T
     return equations, np.vstack([corners, np.random.default_rng(0).normal(size=(40, 3)) * 3])
+
+
+def fits_into_a_cell(equation):
+    try:
+        write([equation])
+    except IeqlError:
+        return False
+    return True
 
 
 def agrees(equation, found, X):
@@ -78,7 +86,7 @@ def agrees(equation, found, X):
 
     Where it is undefined or overflows there is an error. A spreadsheet takes the difference of
     numbers that agree in 15 digits for zero, so that only what loses no digits can be compared,
-    and it knows no angle beyond 2**27.
+    and its functions give up at large arguments: there is no cosine beyond 2**27.
     """
     e = equation.expression
     expected = e.evaluate(X)[:, 0]
@@ -86,7 +94,8 @@ def agrees(equation, found, X):
     error, safe = rounding(e, X, 1e-14)
     safe &= (error <= 1e-10 * np.abs(expected)) | np.isnan(expected)
     for node, args in zip(e.nodes, e.arguments(X), strict=True):
-        safe &= np.abs(args[0]) < 2**27 if node.unit.period else True
+        if node.unit.name not in EXACT:
+            safe &= np.all(np.abs(args) < 2**27, axis=0)
     np.testing.assert_allclose(found[safe], expected[safe], rtol=1e-9, atol=0, err_msg=str(e))
     return int(safe.sum())
 
@@ -150,22 +159,24 @@ def test_libreoffice_computes_what_the_equation_does(tmp_path):
     """Pasted formulas, a workbook of them, one with hostile names and one of a long equation."""
     equations, X = trial()
     frame = pd.DataFrame(X, columns=NAMES)
+    short = [e for e in equations if fits_into_a_cell(e)]
+    assert len(short) > 0.8 * len(equations)
     hostile, Xh, expected = hostile_equations()
     strange_names = pd.Index(hostile[0].expression.names, dtype=object)
     long, Xl = Equation("long", endless()), np.linspace(-1.1, 1.1, 7)[:, None]
     books = [
-        pasted(write(equations, cells="A7,B7,C7"), X),
+        pasted(write(short, cells="A7,B7,C7"), X),
         write_workbook(equations, data=frame),
         write_workbook(hostile, data=pd.DataFrame(Xh, columns=strange_names)),
         write_workbook([long], data=pd.DataFrame(Xl, columns=long.expression.names)),
     ]
     paste, book, strange, spread = calculated(books, tmp_path)
 
-    for table in (paste, book.iloc[1:]):
+    for table, tried in ((paste, short), (book.iloc[1:], equations)):
         checked = 0
-        for k, equation in enumerate(equations):
+        for k, equation in enumerate(tried):
             checked += agrees(equation, table[3 + k].map(number).to_numpy(), X)
-        assert checked > 0.6 * len(X) * len(equations)
+        assert checked > 0.6 * len(X) * len(tried)
     computed = [i for i, title in enumerate(strange.iloc[0]) if title.endswith(" by the equation")]
     found = strange.iloc[1:, computed].map(number).to_numpy().T
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -138,7 +138,13 @@ def _number(value: float) -> str:
     return 'float("nan")' if math.isnan(value) else f'float("{"-" * (value < 0)}inf")'
 
 
-def _language(dialect: str, name: str, module: str, others: dict[str, str]) -> Language:
+def _language(
+    dialect: str,
+    name: str,
+    module: str,
+    others: dict[str, str],
+    filled: Callable[[str], str] | None = None,
+) -> Language:
     where = f"{module}.where"
 
     def masked(is_yes: bool, condition: str, argument: str) -> str:
@@ -154,6 +160,7 @@ def _language(dialect: str, name: str, module: str, others: dict[str, str]) -> L
         choice=lambda condition, yes, no: f"{where}({condition}, {yes}, {no})",
         signs={"&&": "&", "||": "|", "!": "~"},
         masked=masked,
+        filled=filled,
     )
 
 
@@ -183,5 +190,7 @@ _TORCH = _Library(
         "PyTorch",
         "torch",
         {"fabs": "torch.abs", "pow": "torch.pow", "atan2": "torch.atan2"},
+        # Plain numbers alone would be taken with 32 bits.
+        lambda number: f"torch.full_like({{0}}, {number})",
     ),
 )

@@ -107,6 +107,9 @@ class Language:
         Writes an argument inside of `yes` and `no`, given whether it is inside of `yes`, the
         condition and the argument: where both are computed, the one that does not count can be
         kept from doing harm.
+    filled : callable, optional
+        Writes the number that is the first branch of a choice, where plain numbers would leave
+        open how many bits the result has.
     """
 
     dialect: str
@@ -117,6 +120,7 @@ class Language:
     signs: Mapping[str, str] = field(default_factory=dict)
     defined: Callable[[str, str], str] | None = None
     masked: Callable[[bool, str, str], str] | None = None
+    filled: Callable[[str], str] | None = None
 
 
 def template(unit: Unit, language: Language) -> str:
@@ -303,6 +307,8 @@ class _Writer:
                 self.inside = (*outside, (is_yes, condition))
             branches.append(self.text(branch))
             self.inside = outside
+        if self.language.filled is not None and isinstance(choice.yes, Number):
+            branches[0] = self.language.filled(branches[0])
         return self.language.choice(condition, *branches)
 
     def sign(self, sign: str) -> str:
