@@ -45,7 +45,7 @@ def test_every_format_says_what_it_is():
         assert format.name == name
         assert format.sentence.endswith(".")
         assert format.suffix.startswith(".")
-        assert isinstance(format(EQUATIONS), str)
+        assert isinstance(format(EQUATIONS), str | bytes)
 
 
 def test_a_format_of_ones_own_is_found_like_the_others(registry):
