@@ -92,7 +92,7 @@ def write(
     end
     <BLANKLINE>
     """
-    dialect = Dialect(RESERVED, _number, _template, "ieql_", " ...")
+    dialect = Dialect(RESERVED, _number, _template, "ieql_", line_end=" ...")
     given = [Equation(*e) for e in equations]
     written = functions(given, dialect, name)
     parts: list[str] = []
