@@ -179,7 +179,9 @@ def test_libreoffice_computes_what_the_equation_does(tmp_path):
         for k, equation in enumerate(tried):
             checked += agrees(equation, table[3 + k].map(number).to_numpy(), X)
         assert checked > 0.6 * len(X) * len(tried)
-    computed = [i for i, title in enumerate(strange.iloc[0]) if title.endswith(" by the equation")]
+    computed = [
+        i for i, title in enumerate(strange.iloc[0]) if str(title).endswith(" by the equation")
+    ]
     found = strange.iloc[1:, computed].map(number).to_numpy().T
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert spread.shape[1] > 10
