@@ -7,10 +7,24 @@ import itertools
 import numpy as np
 
 from ieql.equations.builder import Builder
-from ieql.equations.expression import Expression, Sum
-from ieql.units import UNITS
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.export.functions import Equation
+from ieql.units import UNITS, Unit
 
-__all__ = ["HOSTILE", "drawn", "edges", "random_points", "rounding"]
+__all__ = [
+    "EXACT",
+    "FORMULAS",
+    "HOSTILE",
+    "agreement",
+    "drawn",
+    "edges",
+    "hostile_equations",
+    "own_units",
+    "parsed",
+    "random_points",
+    "rounding",
+    "various",
+]
 
 HOSTILE = [
     "int",
@@ -61,6 +75,33 @@ HOSTILE = [
     "x" * 300,
     "x" * 300 + "y",
 ]
+FORMULAS = [
+    "0",
+    "2.5",
+    "x",
+    "-x",
+    "x + y - 1",
+    "log(x)",
+    "log(y)/y",
+    "sqrt(x)",
+    "1/x",
+    "x/y",
+    "(x - y)/(x - y)",
+    "x**1.7 - 0.3*y**-0.2",
+    "exp(x) - exp(y)",
+    "cos(x)*sin(y)",
+    "(x*y + 1)**2/(1 + (x*y + 1)**2)",
+    "identity(x + 1)*identity(y)",
+    "1e-300*x + 1e300*y",
+    "0.1*x + 0.2*y + 0.3",
+    "x**5/(y**3 + 1)",
+    "-(x**2) - (y - x)**2",
+    *(f"{name}(2*x + y)" for name, unit in UNITS.items() if unit.arity == 1),
+    *(f"{name}(x, y - 2)" for name, unit in UNITS.items() if unit.arity == 2),
+]
+"""What tends to go wrong, and every unit."""
+EXACT = ("identity", "sqrt", "square", "mul", "div", "abs", "min", "max", "step")
+"""Units that computers agree on to the last digit."""
 GRID = [0.0, -0.0, -1.0, 1.0, 0.3, -2.5, 1e300, -1e300, 1e-300, -1e-300, 5e-324, 800.0]
 
 
@@ -146,3 +187,87 @@ def rounding(
             values.append(value)
             errors.append(np.where(np.isfinite(value), error, 0.0))
         return affine(expression.outputs[0])[1], safe
+
+
+# --- what the languages of programs are tried on -------------------------------------------------
+
+
+def parsed(*formulas: str, names: tuple[str, ...] = ("x", "y")) -> list[Equation]:
+    return [Equation(f"f{k}", Expression.parse(f, names)) for k, f in enumerate(formulas)]
+
+
+def various(n_drawn: int = 100) -> tuple[list[Equation], np.ndarray]:
+    """Equations of x, y and z that use every unit, and points at the edges and at random."""
+    names = ("x", "y", "z")
+    large = [Expression(names, e.nodes, e.outputs) for e in drawn(n_drawn)]
+    equations = parsed(*FORMULAS, names=names)
+    equations += [Equation(f"large{k}", e) for k, e in enumerate(large)]
+    return equations, np.vstack([edges(3)[::13], random_points(3)])
+
+
+def agreement(
+    equations: list[Equation], found: np.ndarray, X: np.ndarray, eps: float = 1e-15
+) -> float:
+    """Assert that values (equations, points) are those of `Expression.evaluate`.
+
+    NaN and infinities at the same points, and values to 1e-12 where rounding allows it: `eps` is
+    the error of a function like cos. Gives the part of the points where that says anything.
+    """
+    assert found.shape == (len(equations), len(X))
+    inexact = tuple(name for name in UNITS if name not in EXACT)
+    checked = 0
+    for (target, expression, _), values in zip(equations, found, strict=True):
+        expected = expression.evaluate(X)[:, 0]
+        error, safe = rounding(expression, X, eps, inexact)
+        safe &= (error <= 1e-12 * np.abs(expected)) | ~np.isfinite(expected)
+        np.testing.assert_allclose(
+            values[safe], expected[safe], rtol=1e-12, atol=0, err_msg=f"{target}: {expression}"
+        )
+        checked += int(safe.sum())
+    return checked / found.size
+
+
+def hostile_equations() -> tuple[list[Equation], np.ndarray, np.ndarray]:
+    """All names that bite: together in one equation, each as column and target; points, values.
+
+    The first equation takes all columns, the others their own alone. Points are rows of all.
+    """
+    n = len(HOSTILE)
+    shared = (Node(UNITS["exp"], (Sum(0.0, (0,), (2.0,)),)),)
+    weights = (*(float(k + 1) for k in range(n)), 1.0)
+    together = Expression(tuple(HOSTILE), shared, (Sum(0.5, tuple(range(n + 1)), weights),))
+    equations = [Equation("all of them", together)]
+    for k, name in enumerate(HOSTILE):
+        equations.append(Equation(name, Expression(tuple(HOSTILE), (), (Sum(0.5, (k,), (2.0,)),))))
+    X = random_points(n, 5) / 1000
+    return equations, X, np.array([e.expression.evaluate(X)[:, 0] for e in equations])
+
+
+def own_units() -> Equation:
+    """Units of one's own, with conditions, that say how they are written in C alone.
+
+    The columns have the names of what the units call.
+    """
+    softplus = Unit(
+        "softplus",
+        lambda z: np.logaddexp(0.0, z),
+        lambda z: 1 / (1 + np.exp(-z)),
+        c="(({0}) > 0 ? ({0}) + log1p(exp(-({0}))) : log1p(exp({0})))",
+    )
+    signed_root = Unit(
+        "signed_root",
+        lambda z: np.sign(z) * np.sqrt(np.abs(z)),
+        lambda z: 0.5 / np.sqrt(np.abs(z)),
+        domains=((-9, -0.1),),
+        c="(({0}) != 0 && !(fabs({0}) > 1e6) ? copysign(pow(fabs({0}), 0.5), {0}) : NAN)",
+    )
+    length = Unit(
+        "length",
+        lambda a, b: np.sqrt(a * a + b * b),
+        (lambda a, b: a / np.hypot(a, b), lambda a, b: b / np.hypot(a, b)),
+        domains=((0.1, 9), (0.1, 9)),
+        c="sqrt({0}*{0} + {1}*{1})",
+    )
+    custom = {"softplus": softplus, "length": length, "signed_root": signed_root}
+    text = "softplus(log1p) - length(log1p, 2*sqrt) + signed_root(log1p)"
+    return Equation("f", Expression.parse(text, ["log1p", "sqrt"], custom))

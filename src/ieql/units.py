@@ -90,7 +90,7 @@ class Unit:
         Builds the SymPy form from SymPy arguments; default: an undefined function of that name.
     latex, c, python : str, optional
         Short for these entries of `templates`: C with ``math.h`` and for doubles, Python with NumPy
-        as ``np``.
+        as ``np``. Other programming languages and spreadsheets translate the form in C.
     interval : callable, optional
         Maps intervals of the arguments to an interval that holds all values, or None where the
         unit may be undefined. Default: nothing is known (all real numbers).
@@ -678,6 +678,7 @@ LOG = Unit(
     latex=r"\log\left({0}\right)",
     c="((({0}) > 0.0) ? log({0}) : NAN)",
     python="np.log(np.where({0} > 0, {0}, np.nan))",
+    templates={"excel": "LN({0})", "modelica": "log({0})"},
     interval=_log_interval,
     code=4,
 )
@@ -704,6 +705,7 @@ SQUARE = Unit(
     latex=r"\left({0}\right)^{{2}}",
     c="(({0}) * ({0}))",
     python="np.square({0})",
+    templates={"excel": "POWER({0},2)"},
     interval=_square_interval,
     powers=(2.0,),
     code=6,
@@ -734,6 +736,7 @@ DIV = Unit(
     latex=r"\frac{{{0}}}{{{1}}}",
     c="((({1}) == 0.0) ? NAN : (({0}) / ({1})))",
     python="({0}) / np.where({1} == 0, np.nan, {1})",
+    templates={"excel": "(({0}) / ({1}))", "modelica": "(({0}) / ({1}))"},
     interval=_div_interval,
     powers=(1.0, -1.0),
     # The straight line replaces 1/b by its tangent; the numerator multiplies it.

@@ -1,6 +1,6 @@
-"""What C and Python share: an equation as a function, one assignment per unit of the graph.
+"""What all programming languages share: an equation as a function, one assignment per unit.
 
-Sums are written the same in both languages and in the order in which `Expression.evaluate` adds,
+Sums are written the same in all of them and in the order in which `Expression.evaluate` adds,
 the constant first, so that all digits agree. A unit that several others use is computed once.
 """
 
@@ -18,7 +18,16 @@ from ieql.errors import IeqlError
 from ieql.export.names import identifiers
 from ieql.units import DIV, MUL, SQUARE, Unit
 
-__all__ = ["Constant", "Dialect", "Domain", "Equation", "Function", "equation_text", "functions"]
+__all__ = [
+    "Constant",
+    "Dialect",
+    "Domain",
+    "Equation",
+    "Function",
+    "equation_text",
+    "functions",
+    "live_sources",
+]
 
 Domain = Mapping[str, Sequence[float]]
 """Lower and upper bound of inputs, by name."""
@@ -56,6 +65,12 @@ class Dialect:
         Whether the products of a sum stand in brackets, as MISRA C wants it.
     named : bool
         Whether constants are not written but named: they are parameters that can be changed.
+    line_end : str
+        What goes before the end of a line inside of brackets.
+    names_constants : bool
+        Whether a constant argument of a unit gets a name, since functions take no plain numbers.
+    parameter : callable, optional
+        Writes a constant, its sign included, as a parameter; those of size 0 and 1 stay numbers.
     """
 
     reserved: Collection[str]
@@ -64,6 +79,9 @@ class Dialect:
     prefix: str = ""
     brackets: bool = False
     named: bool = False
+    line_end: str = ""
+    names_constants: bool = False
+    parameter: Callable[[float], str] | None = None
 
 
 class Constant(NamedTuple):
@@ -152,7 +170,7 @@ class _Writer(SumWriter):
     def function(self, name: str) -> Function:
         target, expression, output = self.equation
         self.name = name
-        live = _live(expression, output)
+        live = live_sources(expression, output)
         for source in live.intersection(range(len(expression.names), _n_sources(expression))):
             self.taken |= self.words_of(expression.nodes[source - len(expression.names)].unit)
         used = [i for i in range(len(expression.names)) if i in live]
@@ -197,6 +215,7 @@ class _Writer(SumWriter):
             # A local of its own for what is written twice, and for constants: a compiler that
             # computes with literals warns where the result is no number.
             once = argument.is_bare or argument.is_constant or places.count(f"{{{i}}}") == 1
+            once = once and not (argument.is_constant and self.dialect.names_constants)
             words.append(code if once and not constant else self.assign("z", code))
         code = template.format(*words)
         if unit.is_custom:
@@ -206,6 +225,11 @@ class _Writer(SumWriter):
 
     def number(self, value: float) -> str:
         return self.dialect.number(value)
+
+    def constant(self, value: float) -> Term:
+        if self.dialect.parameter is None or abs(value) in (0.0, 1.0):
+            return super().constant(value)
+        return Term(False, self.dialect.parameter(value))
 
     def multiple(self, number: str, form: str) -> str:
         return f"{number} * {form}"
@@ -245,10 +269,12 @@ class _Writer(SumWriter):
             ]
         parts = signed(terms)
         code = " ".join(parts)
-        return code if len(code) <= LONG_SUM else "(" + "\n            ".join(parts) + ")"
+        if len(code) <= LONG_SUM:
+            return code
+        return "(" + f"{self.dialect.line_end}\n            ".join(parts) + ")"
 
 
-def _live(expression: Expression, output: int) -> set[int]:
+def live_sources(expression: Expression, output: int) -> set[int]:
     """The sources that an output needs."""
     live = set(expression.outputs[output].sources)
     for source in reversed(range(len(expression.names), _n_sources(expression))):
