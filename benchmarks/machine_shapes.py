@@ -101,7 +101,7 @@ def problem(family: str, seed: int) -> tuple[pd.DataFrame, Array, Array]:
 def is_found(model: IEQLRegressor, family: str, X: pd.DataFrame, truth: Array) -> bool:
     """Whether the selected equation has the form of the family, and is right."""
     shape = SHAPES[family]
-    counts = model.model_.fronts[0][model.model_.selected[0]].expression.unit_counts()
+    counts = model.fitted_.fronts[0][model.selected_[0]].expression.unit_counts()
     own = sum(n for name, n in counts.items() if name in shape.units)
     strangers = set(counts) - shape.units - SMOOTH
     off = float(np.sqrt(np.mean((model.predict(X) - truth) ** 2)))

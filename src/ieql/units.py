@@ -230,6 +230,24 @@ class Unit:
         """What a network is trained with: the unit itself, or what stands in for it."""
         return self if self.stand_in is None else self.stand_in
 
+    @property
+    def has_middle(self) -> bool:
+        """Whether a unit of one argument does what it is for near one value of it.
+
+        So does a kink, a step or a peak; not an exponential, a power or a wave.
+        """
+        if self.arity != 1 or self.domains != (REALS,):
+            return False
+        return self.sharp or not (self.powers or self.period is not None or self.limit < math.inf)
+
+    @property
+    def is_bounded_curve(self) -> bool:
+        """Whether it has a middle and goes nowhere on either side, as saturations and peaks do."""
+        if not self.has_middle or self.sharp or self.interval is None:
+            return False
+        bounds = self.to_interval((-1e300, 1e300))
+        return bounds is not None and bounds[1] - bounds[0] < 1e100
+
     def takes_number(self, argument: int) -> bool:
         """Whether an argument is a fitted number, as an exponent is: nothing enters it."""
         return self.raises and argument == self.arity - 1
@@ -917,7 +935,7 @@ def _positive(z: Array) -> Array:
 
 
 def _signed_power(z: Array, p: Array) -> Array:
-    return np.copysign(np.abs(z) ** _positive(p), z)
+    return np.asarray(np.copysign(np.abs(z) ** _positive(p), z))
 
 
 def _signed_power_slope(z: Array, p: Array) -> Array:

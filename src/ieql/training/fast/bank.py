@@ -7,6 +7,7 @@ few hundred rows are computed type by type. Entries are turned into graph nodes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ N_SWAPPED = 24
 """Sub-equations of the parent with one input exchanged for another."""
 N_GRAFTS = 60
 """Nodes of other equations."""
-EXPONENTS = (0.3, 3.0)
+LOWEST, HIGHEST = 0.3, 3.0
 """Between these a fitted exponent is drawn."""
 CENTRED = 0.8
 """Part of the units with a middle that have it at the value of some row."""
@@ -309,14 +310,14 @@ class _Maker:
             w, b = np.zeros((count, 2, 2)), np.zeros((count, 2))
             for a, mask in enumerate(permitted):
                 if a not in fed:
-                    b[:, a] = np.exp(self.rng.uniform(*np.log(EXPONENTS), count))
+                    b[:, a] = np.exp(self.rng.uniform(math.log(LOWEST), math.log(HIGHEST), count))
                     continue
                 src[:, a] = self._sources(mask, count, first)
                 w[:, a], b[:, a] = self._constants(unit, a, spread[src[:, a]])
                 w[src[:, a, 0] == src[:, a, 1], a, 1] = 0.0  # the same twice might cancel
                 if unit.selects and a == 1:
                     self._compete(src, w, b)
-                elif self._has_centre(unit, a):
+                elif unit.has_middle:
                     self._centre(src[:, a], w[:, a], b[:, a])
                 if self.dimensions is not None:
                     self.dimensions.mend(src[:, a], w[:, a], b[:, a])
@@ -429,13 +430,6 @@ class _Maker:
             w[one] = 0.0
             b[one] = 1.0
         return w, b
-
-    def _has_centre(self, unit: Unit, argument: int) -> bool:
-        """Whether a unit does what it is for near one value of its argument: it has a middle."""
-        if unit.sharp:
-            return not unit.selects
-        plain = unit.domains[argument] == REALS and not unit.powers and not unit.raises
-        return plain and unit.period is None and unit is not EXP
 
     def _centre(self, src: NDArray[np.int64], w: Array, b: Array) -> None:
         """Move what was drawn to the middle of the data: most entries to the value of some row."""

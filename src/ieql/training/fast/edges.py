@@ -13,7 +13,7 @@ from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.program import Program
 
-__all__ = ["better_edges", "has_edges"]
+__all__ = ["better_edges", "edge_places", "has_edges"]
 
 Array = NDArray[np.float64]
 FEW = 192
@@ -26,6 +26,18 @@ LEAST_GAIN = 1e-6
 def has_edges(expression: Expression) -> bool:
     """Whether an expression has jumps, the edges of which no fit can move."""
     return any(node.unit.stand_in is not None for node in expression.nodes)
+
+
+def edge_places(expression: Expression) -> list[int]:
+    """Places of the constants in front of jumps, which have no influence to first order."""
+    found: list[int] = []
+    at = 0
+    for node in expression.nodes:
+        for s in node.args:
+            if node.unit.stand_in is not None:
+                found += range(at, at + 1 + len(s.weights))
+            at += 1 + len(s.weights)
+    return found
 
 
 def better_edges(expression: Expression, program: Program, sample: Sample) -> Expression | None:

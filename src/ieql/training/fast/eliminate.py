@@ -20,7 +20,7 @@ from ieql.equations.program import Fit, Program
 from ieql.equations.refit import inverse_curvature
 from ieql.equations.simplify import gauge, has_free_scale
 from ieql.prior import Prior
-from ieql.training.fast.edges import better_edges, has_edges
+from ieql.training.fast.edges import better_edges, edge_places, has_edges
 
 __all__ = ["EliminationSettings", "FittedExpression", "drop_unneeded", "eliminate", "fitted"]
 
@@ -226,6 +226,8 @@ def _drop_constants(state: FittedExpression, sample: Sample, prior: Prior) -> Fi
             return state
         inverse = inverse_curvature(A, RIDGE)
         saliency = theta[free] ** 2 / np.maximum(inverse.diagonal(), 1e-300)
+        # No derivative tells how much the edge of a jump is missed: it goes with its unit.
+        saliency[np.isin(free, edge_places(state.expression))] = np.inf
         for k in np.argsort(saliency)[:2]:
             # Far above the limit a trial would be in vain: the saliency is a good guess.
             if saliency[k] > 4.0 * (limit - 1.0) * error + ROUNDING:
