@@ -38,7 +38,7 @@ def points(row, grid=GRID):
 def real(value):
     """A SymPy number as float; NaN where it is not a real number, infinite where too large."""
     value = sympy.sympify(value)
-    if value.has(sympy.nan, sympy.zoo) or not value.is_real:
+    if value.has(sympy.nan, sympy.zoo, sympy.DiracDelta) or not value.is_real:
         return math.nan
     try:
         return float(value)
@@ -127,7 +127,8 @@ def is_sharp_at(row, args):
 
 @every_unit
 def test_value_and_sympy_form_agree(row):
-    args = points(row)
+    # SymPy computes 1e300 to the power of 800 to the last digit, which takes a while.
+    args = points(row, [*PLAIN, 0.0, 1e-5, -1e-5]) if row.raises else points(row)
     # Where the value is NaN, SymPy must not have a real number either.
     np.testing.assert_allclose(row(*args), values_of(row.to_sympy, args), rtol=1e-14, atol=0)
 
@@ -135,7 +136,8 @@ def test_value_and_sympy_form_agree(row):
 @every_unit
 def test_derivatives_and_sympy_form_agree(row):
     symbols = sympy.symbols("a b", real=True)[: row.arity]
-    args = points(row, [-3.0, -0.5, 0.0, 1e-200, 0.3, 7.5, 1e200])
+    small, large = (1e-5, 1e3) if row.raises else (1e-200, 1e200)
+    args = points(row, [-3.0, -0.5, 0.0, small, 0.3, 7.5, large])
     for i in range(row.arity):
         slope = sympy.Lambda(symbols, sympy.diff(row.to_sympy(*symbols), symbols[i]))
         expected = values_of(slope, args)

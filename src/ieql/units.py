@@ -930,19 +930,24 @@ def _least_first(a: Array, b: Array) -> Array:
     return np.where(a == b, 0.5, np.where(a < b, 1.0, 0.0))
 
 
-def _positive(z: Array) -> Array:
-    return np.where(z > 0, z, np.nan)
+def _power(z: Array, p: Array) -> Array:
+    # NaN to the power of zero would be one, and so would be one to the power of NaN.
+    return np.where((z > 0) & ~np.isnan(p), np.abs(z) ** p, np.nan)
+
+
+def _power_slope(z: Array, p: Array) -> Array:
+    return np.where((z > 0) & ~np.isnan(p), p * np.abs(z) ** (p - 1.0), np.nan)
 
 
 def _signed_power(z: Array, p: Array) -> Array:
-    return np.asarray(np.copysign(np.abs(z) ** _positive(p), z))
+    return np.where(p > 0, np.copysign(np.abs(z) ** p, z), np.nan)
 
 
 def _signed_power_slope(z: Array, p: Array) -> Array:
     # Infinite where a root crosses zero. There, as at a kink, the slope is set to that of neither
     # side: a single row at zero must not end a fit.
-    p = _positive(p)
-    return np.where((z == 0) & (p < 1), 0.0, p * np.abs(z) ** (p - 1.0))
+    slope = np.where((z == 0) & (p < 1), 0.0, p * np.abs(z) ** (p - 1.0))
+    return np.where(p > 0, slope, np.nan)
 
 
 def _times_log(power: Array, z: Array) -> Array:
@@ -1073,16 +1078,13 @@ STEP = Unit(
 )
 POWER = Unit(
     name="power",
-    value=lambda z, p: _positive(z) ** p,
-    derivatives=(
-        lambda z, p: p * _positive(z) ** (p - 1.0),
-        lambda z, p: _times_log(_positive(z) ** p, z),
-    ),
+    value=_power,
+    derivatives=(_power_slope, lambda z, p: _times_log(_power(z, p), z)),
     domains=(POSITIVE, REALS),
     sympy=_sympy_power,
     latex=r"\left({0}\right)^{{{1}}}",
-    c="(({0}) > 0.0 ? pow({0}, {1}) : NAN)",
-    python="np.where({0} > 0, {0}, np.nan) ** ({1})",
+    c="(({0}) > 0.0 && !isnan({1}) ? pow({0}, {1}) : NAN)",
+    python="np.where(({0} > 0) & ~np.isnan({1}), np.abs({0}) ** ({1}), np.nan)",
     templates={"mathml": "<msup><mrow><mo>(</mo>{0}<mo>)</mo></mrow>{1}</msup>"},
     interval=_power_interval,
     raises=True,
@@ -1096,7 +1098,7 @@ SIGNED_POWER = Unit(
     sympy=_sympy_signed_power,
     latex=r"\operatorname{{signed\_power}}\left({0}, {1}\right)",
     c="(({1}) > 0.0 ? copysign(pow(fabs({0}), {1}), {0}) : NAN)",
-    python="np.copysign(np.abs({0}) ** np.where({1} > 0, {1}, np.nan), {0})",
+    python="np.where({1} > 0, np.copysign(np.abs({0}) ** ({1}), {0}), np.nan)",
     interval=_signed_power_interval,
     parity=ODD,
     raises=True,

@@ -250,10 +250,10 @@ def _apply_power(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> N
     """Value and slopes of a power whose exponent is the second argument."""
     for i in range(m):
         z, p = a[i], b[i]
-        if op == _POWER:
-            z = z if z > 0.0 else np.nan
-        else:
-            p = p if p > 0.0 else np.nan
+        # NaN to the power of zero would be one, and so would be one to the power of NaN.
+        if not ((z > 0.0 and p == p) if op == _POWER else p > 0.0):
+            y[i] = da[i] = db[i] = np.nan
+            continue
         size = math.pow(abs(z), p)
         y[i] = math.copysign(size, z)
         da[i] = p * math.pow(abs(z), p - 1.0) if z != 0.0 or not p < 1.0 else 0.0
