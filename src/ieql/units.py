@@ -749,7 +749,8 @@ def _corners(x: Interval, y: Interval) -> Interval:
     powers = [_power_at(min(z, sys.float_info.max), p) for z in x for p in y]
     # Where even the lower bound overflows, the largest float is still a lower bound.
     least = min(min(powers), sys.float_info.max)
-    return _outward(least, math.inf if math.inf in x else max(powers))
+    most = max(max(powers), -sys.float_info.max)
+    return _outward(-math.inf if x[0] == -math.inf else least, math.inf if math.inf in x else most)
 
 
 # --- the table ---------------------------------------------------------------------------------

@@ -258,7 +258,10 @@ def _slopes_of_power(value: Bounds, z: Bounds, p: Bounds) -> tuple[Bounds, Bound
     """By the base; by the exponent, which is a number, nobody asks."""
     less = _difference(p, (np.ones_like(p[0]),) * 2)
     anything = np.full_like(p[0], -np.inf), np.full_like(p[0], np.inf)
-    return product(p, power(absolute(z), less)), anything
+    size = absolute(z)
+    low, high = product(p, power(size, less))
+    # At zero, where a root has a vertical tangent, the slope is taken to be zero.
+    return (np.where(size[0] > 0.0, low, np.minimum(low, 0.0)), high), anything
 
 
 RULES: Mapping[Unit, Rule] = MappingProxyType(
@@ -286,8 +289,14 @@ RULES: Mapping[Unit, Rule] = MappingProxyType(
             lambda a, b: (np.maximum(a[0], b[0]), np.maximum(a[1], b[1])),
             lambda v, a, b: _slopes_of_selection(_difference(a, b)),
         ),
-        POWER: Rule(power, _slopes_of_power),
-        SIGNED_POWER: Rule(power, _slopes_of_power),
+        POWER: Rule(
+            lambda z, p: power(_positive(z), p),
+            lambda v, z, p: _slopes_of_power(v, _positive(z), p),
+        ),
+        SIGNED_POWER: Rule(
+            lambda z, p: power(z, _positive(p)),
+            lambda v, z, p: _slopes_of_power(v, z, _positive(p)),
+        ),
     }
 )
 """The rule of every unit of the table."""
