@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from tasks import task_of
 
 from ieql.training.fast.shapes import shapes
+from tasks import task_of
 
 X = np.random.default_rng(0).uniform(-3, 7, 200)
 Z = np.random.default_rng(1).uniform(0, 2, 200)
