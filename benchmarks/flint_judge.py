@@ -141,4 +141,41 @@ def _unit(name: str, z: list[Any], order: int) -> Any:
         return z[0] * z[1]
     if name == "div":
         return z[0] / z[1]
+    if name in MACHINE:
+        return MACHINE[name](*z)
+    if name in KINKED:
+        return _kinked(name, z, order)
     return z[0] if name == "identity" else getattr(z[0], name)()
+
+
+def _signed_power(z: Any, p: Any) -> Any:
+    first = z[0] if isinstance(z, arb_series) else z
+    if first > 0:
+        return (z.log() * p).exp()
+    if first < 0:
+        return -((-z).log() * p).exp()
+    raise ValueError("a power at zero has no series")
+
+
+MACHINE: Mapping[str, Any] = {
+    "tanh": lambda z: 1 - 2 / ((2 * z).exp() + 1),
+    "logistic": lambda z: 1 / (1 + (-z).exp()),
+    "gauss": lambda z: (-(z * z)).exp(),
+    "power": lambda z, p: (z.log() * p).exp(),
+    "signed_power": _signed_power,
+}
+"""Units that Arb has no series for by their name."""
+KINKED = ("abs", "min", "max", "step")
+
+
+def _kinked(name: str, z: list[Any], order: int) -> Any:
+    """A unit with a kink or a jump, where it is certain on which side of it a box lies."""
+    ahead = z[0] - z[1] if len(z) == 2 else z[0]
+    first = ahead[0] if order else ahead
+    if not (first > 0 or first < 0):
+        raise ValueError("a kink has no series")
+    if name == "step":
+        return 0 * z[0] + (1 if first > 0 else 0)
+    if name == "abs":
+        return z[0] if first > 0 else -z[0]
+    return z[0] if (first > 0) == (name == "max") else z[1]

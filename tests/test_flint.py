@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flint_judge import judge
+from flint_judge import _unit, judge
 from ieql.equations.expression import Expression
 from ieql.equations.intervals import Enclosure
 from ieql.proofs import prove
@@ -46,6 +46,10 @@ def test_no_proof_is_contradicted(e):
         ("x/(x + y + 0.1)", "concave"),
         ("1/(x + 0.1) + sqrt(y)", "convex"),
         ("log(x + 0.01)/(y - 0.4*x)", "increasing"),
+        ("tanh(2*x - y) + atan(x)", "increasing"),
+        ("logistic(3*x - 1) - gauss(x + y)", "increasing"),
+        ("gauss(x + 1)", "convex"),
+        ("power(x + y, 1.7)", "convex"),
     ],
 )
 def test_what_is_proved_is_confirmed_on_a_fine_grid(text, word):
@@ -75,7 +79,10 @@ def test_enclosures_hold_the_exact_value_at_every_point(e, seed):
         one = {"square": lambda v: v**2, "identity": lambda v: v}
         two = {"mul": lambda a, b: a * b, "div": lambda a, b: a / b}
         known = {**one, **two}.get(node.unit.name)
-        values.append(known(*z) if known else getattr(z[0], node.unit.name)())
+        try:
+            values.append(known(*z) if known else _unit(node.unit.name, z, 0))
+        except ValueError:  # on a kink, or too close to it
+            return
     (s,) = e.outputs
     exact = sum(
         (values[i] * arb(w) for i, w in zip(s.sources, s.weights, strict=True)), arb(s.bias)

@@ -100,6 +100,8 @@ def test_derivatives_of_random_networks_agree_with_finite_differences(seed, rela
 @pytest.mark.parametrize("name", UNITS)
 @pytest.mark.parametrize("relax", [0.0, 3.0])
 def test_derivatives_of_every_unit_agree_with_finite_differences(name, relax):
+    if UNITS[name].raises and relax > 0.0:
+        pytest.skip("the slope by an exponent is that at the edge of the base's domain")
     network = Network(("x", "y"), ((UNITS[name],) * 2,), Prior.of("plain"))
     rng = np.random.default_rng(3)
     W = np.where(network.allowed, rng.normal(size=network.allowed.shape), 0.0)

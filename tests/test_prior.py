@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ieql.errors import IeqlError
 from ieql.prior import PRESETS, Prior
-from ieql.units import UNITS, Unit
+from ieql.units import MACHINE_UNITS, UNITS, Unit
 
 
 def tanh_slope(z: np.ndarray) -> np.ndarray:
@@ -190,7 +190,7 @@ def test_copies_are_equal_and_hash_alike(prior: Prior) -> None:
 
 
 def test_different_priors_differ() -> None:
-    assert len(set(PRESETS.values())) == 3
+    assert len(set(PRESETS.values())) == 4
     assert Prior() != Prior(custom=(TANH,))
     assert Prior() != Prior(inputs={"T": {"only_in": ()}})
     assert Prior() != "plain"
@@ -333,7 +333,7 @@ def test_what_is_no_prior_is_refused(spec: object) -> None:
 
 @pytest.mark.parametrize("spec", ["moter", Path("moter"), "moter\0", "m" * 5000])
 def test_neither_preset_nor_file(spec: object) -> None:
-    with pytest.raises(IeqlError, match=r"neither a preset \(plain, motor, paper\)|cannot be read"):
+    with pytest.raises(IeqlError, match=r"neither a preset \(plain, motor, .*\)|cannot be read"):
         Prior.of(spec)
 
 
@@ -373,3 +373,34 @@ def test_messages_stay_short_however_large_the_value() -> None:
     with pytest.raises(IeqlError) as caught:
         Prior.of({"units": ["x" * 100_000]})
     assert len(str(caught.value)) < 300
+
+
+# --- units of real machines ----------------------------------------------------------------------
+
+
+def test_only_the_preset_engineering_has_units_of_machines() -> None:
+    names = {u.name for u in MACHINE_UNITS}
+    for preset in ("plain", "motor", "paper"):
+        assert not names & set(Prior.of(preset).units)
+    engineering = Prior.of("engineering")
+    assert set(engineering.units) == set(Prior.of("plain").units) | names - {"power"}
+    assert engineering.cost("tanh") == 1.5
+    assert engineering.cost("cos") == 1.0
+    assert not engineering.allows("step", 0, "step")
+    assert Prior.from_yaml(engineering.to_yaml()) == engineering
+
+
+def test_nothing_enters_a_fitted_exponent() -> None:
+    prior = Prior.of({"units": ["signed_power", "power", "max"]})
+    for name in ("signed_power", "power"):
+        assert prior.allows(name, 0, "max")
+        assert not prior.allows(name, 1, "max")
+        assert prior.allows_input(name, 0, "x")
+        assert not prior.allows_input(name, 1, "x")
+    assert prior.allows_input("max", 1, "x")
+
+
+def test_units_of_machines_are_read_by_their_names() -> None:
+    assert set(Prior.of({"units": ["cos", "abs", "max"]}).named_units) == {"abs", "max"}
+    assert Prior(custom=(TANH,)).named_units == {"tanh": TANH}
+    assert Prior.of("plain").named_units == {}

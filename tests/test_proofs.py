@@ -103,6 +103,14 @@ CLAIMS = [
     ("x**2 - x*y + y**2", {"sign": "positive", "convex": ["x"]}),
     ("log(x + 0.01)*sin(y)", {"increasing": ["x"]}),
     ("x*exp(-x)", {"increasing": ["x"], "concave": ["x"]}),
+    ("tanh(2*x)*y", {"increasing": ["x", "y"], "concave": ["x"], "bounds": [0, 2]}),
+    ("logistic(4*x - 2) + atan(y)", {"increasing": ["x", "y"], "bounds": [0, 3]}),
+    ("gauss(x) - gauss(y)", {"decreasing": ["x"], "increasing": ["y"]}),
+    ("max(x, 0.5) + min(y, 1)", {"increasing": ["x", "y"], "bounds": [1, 2]}),
+    ("max(3*x, x + y)", {"increasing": ["x", "y"]}),
+    ("step(x - 0.3)*y", {"bounds": [0, 2], "increasing": ["y"]}),
+    ("power(x + y, 1.5) - signed_power(y - 1, 3)", {"increasing": ["x"], "convex": ["x"]}),
+    ("signed_power(x - 0.5, 0.5)", {"increasing": ["x"], "bounds": [-1, 1]}),
 ]
 
 
@@ -120,6 +128,35 @@ def test_even_and_odd_are_checked_by_their_form():
     domain = {"x": (-1.0, 1.0), "y": (0.5, 2.0)}
     assert "the output is even in x" in check(proof("cos(x)*y", domain, even=["x"]).certificate())
     assert "the output is odd in x" in check(proof("x**3*y", domain, odd=["x"]).certificate())
+
+
+def test_a_kink_and_a_jump_are_not_taken_for_smooth():
+    """The second derivative of -max(x, 0.5) is zero wherever there is one; it is not convex."""
+    for text in ("max(x, 0.5)", "-max(x, 0.5)"):
+        assert proof(text, convex=["x"]).limits == {"convex in x": None}
+    assert proof("-step(x - 0.5)", increasing=["x"]).limits["increasing in x"] is not True
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "holds"),
+    [
+        ("max(x, 0.5)", "convex", True),
+        ("-1*max(x, 0.5)", "convex", False),
+        ("min(x, 0.5)", "concave", True),
+        ("step(x - 0.5)", "increasing", True),
+        ("-1*step(x - 0.5)", "increasing", False),
+        ("step(x - 0.5)", "convex", False),
+    ],
+)
+def test_the_checker_knows_what_a_kink_and_a_jump_do_to_a_slope(text, kind, holds):
+    """Whoever claims it: the checker does not rely on what was proved elsewhere."""
+    form = proof(text).certificate()
+    form["claims"].append({"kind": kind, "input": "x", "inputs": ["x"], "boxes": [[[0.0, 1.0]]]})
+    if holds:
+        assert f"the output is {kind} in x" in check(resealed(form))
+    else:
+        with pytest.raises(NotProvedError):
+            check(resealed(form))
 
 
 def test_a_removed_box_leaves_a_gap(certificate):

@@ -32,14 +32,19 @@ MORE_SPLITS = 1_000
 """A box of the certificate is split up to so often if its bounds are not close enough here."""
 FAR = 1e6
 """Beyond it a float is too coarse to tell on which side of a crest of a wave it lies."""
-OPEN_ARGUMENTS = {"log": [0], "div": [1]}
+OPEN_ARGUMENTS = {"log": [0], "div": [1], "power": [0], "signed_power": [1]}
 """Arguments that must be positive."""
 CLOSED_ARGUMENTS = {"sqrt": [0]}
 """Arguments that must not be negative."""
 ARITY = {
     "identity": 1, "cos": 1, "sin": 1, "exp": 1, "log": 1, "sqrt": 1, "square": 1, "mul": 2,
-    "div": 2,
+    "div": 2, "tanh": 1, "atan": 1, "abs": 1, "min": 2, "max": 2, "logistic": 1, "gauss": 1,
+    "step": 1, "power": 2, "signed_power": 2,
 }  # fmt: skip
+EVEN = ("cos", "square", "abs", "gauss")
+"""Units whose value does not change with the sign of the argument."""
+ODD = ("sin", "identity", "tanh", "atan", "signed_power")
+"""Units out of which the sign of the first argument can be taken."""
 
 
 class NotProvedError(Exception):
@@ -156,17 +161,88 @@ def sin(x: Interval) -> Interval:
     return cos(x, math.pi / 2)
 
 
+def tanh(x: Interval) -> Interval:
+    """Bounds of tanh(x)."""
+    return max(down(math.tanh(x[0]), 4), -1.0), min(up(math.tanh(x[1]), 4), 1.0)
+
+
+def atan(x: Interval) -> Interval:
+    """Bounds of atan(x)."""
+    return down(math.atan(x[0]), 4), up(math.atan(x[1]), 4)
+
+
+def logistic(x: Interval) -> Interval:
+    """Bounds of 1/(1 + exp(-x))."""
+    above = add((1.0, 1.0), exp((-x[1], -x[0])))
+    low, high = inverse(above)
+    return low, min(high, 1.0)
+
+
+def gauss(x: Interval) -> Interval:
+    """Bounds of exp(-x²)."""
+    low, high = square(x)
+    return exp((-high, -low))
+
+
+def absolute(x: Interval) -> Interval:
+    """Bounds of |x|."""
+    ends = abs(x[0]), abs(x[1])
+    return 0.0 if x[0] <= 0.0 <= x[1] else min(ends), max(ends)
+
+
+def step(x: Interval) -> Interval:
+    """Bounds of the step, 1 from zero on."""
+    return float(x[0] >= 0.0), float(x[1] >= 0.0)
+
+
+def jump(x: Interval) -> Interval:
+    """Bounds of the slope of the step: any rise where it may jump, else none."""
+    return 0.0, math.inf if x[0] < 0.0 <= x[1] else 0.0
+
+
+def anything(x: Interval) -> Interval:
+    """Bounds of the slope of that: anything where it may jump."""
+    return ALL if x[0] < 0.0 <= x[1] else (0.0, 0.0)
+
+
+def power(x: Interval, p: Interval) -> Interval:
+    """Bounds of sign(x)·|x|^p: as it rises or falls all the way, they are in the corners."""
+
+    def at(z: float, q: float) -> float:
+        try:
+            size = math.pow(abs(z), q)
+        except OverflowError:
+            size = math.inf
+        except ValueError:  # zero to a negative power
+            size = math.inf
+        return math.copysign(size, z)
+
+    corners = [at(z, q) for z in x for q in p]
+    low, high = min(corners), max(corners)
+    return (0.0 if low == 0.0 else down(low, 4)), (0.0 if high == 0.0 else up(high, 4))
+
+
 def apply(unit: str, z: list[Interval]) -> Interval:
     """Bounds of a unit."""
     if unit == "mul":
         return mul(z[0], z[1])
     if unit == "div":
         return mul(z[0], inverse(z[1]))
+    if unit == "min":
+        return min(z[0][0], z[1][0]), min(z[0][1], z[1][1])
+    if unit == "max":
+        return max(z[0][0], z[1][0]), max(z[0][1], z[1][1])
+    if unit == "power":
+        return power((max(z[0][0], 0.0), max(z[0][1], 0.0)), z[1])
+    if unit == "signed_power":
+        return power(z[0], (max(z[1][0], 0.0), max(z[1][1], 0.0)))
     return z[0] if unit == "identity" else UNARY[unit](z[0])
 
 
 UNARY: dict[str, Callable[[Interval], Interval]] = {
-    "cos": cos, "sin": sin, "exp": exp, "log": log, "sqrt": sqrt, "square": square,
+    "cos": cos, "sin": sin, "exp": exp, "log": log, "sqrt": sqrt, "square": square, "tanh": tanh,
+    "atan": atan, "abs": absolute, "logistic": logistic, "gauss": gauss, "step": step,
+    "jump": jump, "anything": anything,
 }  # fmt: skip
 
 
@@ -299,11 +375,46 @@ class Equation:
                 found = self.product(times(z[0], 2.0), d[0])
             elif unit == "mul":
                 found = total(self.product(z[0], d[1]), self.product(z[1], d[0]))
-            else:
+            elif unit == "div":
                 above = total(d[0], times(self.product(value, d[1]), -1.0))
                 found = self.quotient(above, z[1])
+            else:
+                found = self.machine_slope(unit, value, z, d)
             slopes[len(self.names) + k] = found
         return of(s)
+
+    def machine_slope(self, unit: str, value: Sum, z: tuple[Sum, ...], d: list[Sum]) -> Sum:
+        """The derivative of a unit with a bend, a kink or a jump, by those of its arguments.
+
+        A kink has the slopes of both sides, a jump any slope of its sign. So a sign of the first or
+        second derivative is one that also holds across it.
+        """
+        one: Sum = (1.0, ())
+        if unit == "tanh":
+            return self.product(total(one, times(self.node("square", value), -1.0)), d[0])
+        if unit == "atan":
+            return self.quotient(d[0], total(one, self.node("square", z[0])))
+        if unit == "logistic":
+            return self.product(self.product(value, total(one, times(value, -1.0))), d[0])
+        if unit == "gauss":
+            return self.product(self.product(times(z[0], -2.0), value), d[0])
+        if unit == "abs":
+            sign = total(times(self.node("step", z[0]), 2.0), (-1.0, ()))
+            return self.product(sign, d[0])
+        if unit in ("min", "max"):
+            turn = 1.0 if unit == "max" else -1.0
+            ahead = times(total(z[0], times(z[1], -1.0)), turn)
+            change = total(d[0], times(d[1], -1.0))
+            return total(d[1], self.product(self.node("step", ahead), change))
+        if unit == "step":
+            return self.product(self.node("jump", z[0]), d[0])
+        if unit in ("jump", "anything"):
+            return self.product(self.node("anything", z[0]), d[0])
+        if z[1][1]:
+            raise NotProvedError("an exponent is not a number")
+        p = z[1][0]
+        base = self.node("abs", z[0]) if unit == "signed_power" else z[0]
+        return self.product(times(self.node("power", base, (p - 1.0, ())), p), d[0])
 
     # Bounds of a sum over a box.
 
@@ -484,12 +595,12 @@ def parity_holds(equation: Equation, column: int, odd: bool) -> bool:
         for k in range(equation.own):
             unit, args = equation.nodes[k]
             z, sign = [read(a) for a in args], 1.0
-            if unit in ("cos", "square", "sin", "identity", "mul", "div"):
-                for a, (bias, terms) in enumerate(z):
+            if unit in (*EVEN, *ODD, "mul", "div"):
+                for a, (bias, terms) in enumerate(z if unit in ("mul", "div") else z[:1]):
                     first = next((w for w in (*(w for _, w in terms), bias) if w != 0.0), 1.0)
                     if first < 0.0:
                         z[a] = -bias, tuple((i, -w) for i, w in terms)
-                        sign = sign if unit in ("cos", "square") else -sign
+                        sign = sign if unit in EVEN else -sign
             key = (unit, *(sorted(z) if unit == "mul" else z))
             names.append(numbers.setdefault(key, len(equation.names) + len(numbers)))
             signs.append(sign)

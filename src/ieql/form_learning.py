@@ -103,7 +103,7 @@ class KnownForm:
                 "The units of a form's parts are not known, so that constants cannot be held to "
                 "plain numbers or listed units; use constants: free, or leave the form out."
             )
-        custom = {u.name: u for u in prior.custom}
+        custom = prior.named_units
         form = Form.parse(text, data.feature_names, data.target_names[0], custom)
         names = [p.name for p in form.parts]
         own = {} if isinstance(given, str) else {k: v for k, v in given.items() if k != "equation"}

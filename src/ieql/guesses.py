@@ -53,7 +53,7 @@ def _fitted(text: str, target: Target) -> Expression:
     task = target.task
     rows = target.training
     try:
-        formula = Formula.parse(text, task.names, {u.name: u for u in task.prior.custom})
+        formula = Formula.parse(text, task.names, task.prior.named_units)
         found = fit(formula, rows, effort=LITTLE)
     except IeqlError as error:
         raise IeqlError(f"The guess {shown(text)} cannot be used. {error}") from error

@@ -50,6 +50,7 @@ from ieql.options import FitOptions, from_stored, stored
 from ieql.prior import Prior
 from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
 from ieql.shape import AT_LEAST, AT_MOST, Limit
+from ieql.units import is_taken
 from ieql.whole import Whole
 
 if TYPE_CHECKING:
@@ -699,6 +700,8 @@ def from_form(form: Any, where: str, prior: Any = None) -> FittedModel:
         written = form["prior"]
         knowledge = Prior.of(prior) if prior is not None else Prior.from_dict(written or {})
         model = _rebuilt(form, knowledge)
+        if prior is None and written is None:
+            _refuse_unknown(model)
         _check(model)
     except IeqlError as error:
         hint = ""
@@ -708,6 +711,14 @@ def from_form(form: Any, where: str, prior: Any = None) -> FittedModel:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise IeqlError(f"{where!r} is not a whole saved model: {repr(error)[:200]}.") from None
     return model
+
+
+def _refuse_unknown(model: FittedModel) -> None:
+    """Refuse units whose names are not taken: in the file they stand for units of someone's own."""
+    for candidate in (c for front in model.fronts for c in front):
+        for node in candidate.expression.nodes:
+            if not is_taken(node.unit.name):
+                raise IeqlError(f"There is no unit {node.unit.name!r} of your own.")
 
 
 def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:

@@ -83,7 +83,7 @@ def judged(
     seed : int
         Of the fit, which split the rows.
     """
-    custom = {u.name: u for u in model.prior.custom}
+    custom = model.prior.named_units
     formula = Formula.parse(text, model.names, custom)
     target = prepare(model.options, measured.data, measured.outside, seed)[output]
     target = reconsidered(target, model.fronts[output])

@@ -25,12 +25,15 @@ from ieql.units import (
     DIV,
     EXP,
     LOG,
+    MACHINE_UNITS,
     MUL,
+    POWER,
     SIN,
     SQRT,
     SQUARE,
     UNITS,
     Unit,
+    is_taken,
     registered_unit,
     unit,
 )
@@ -73,6 +76,11 @@ MOTOR_COSTS = {
     EXP.name: 5,
     COS.name: 10,
 }
+
+# Powers with a fitted exponent are exponentials of logarithms there: x**1.7. A unit costs more than
+# a plain one, and less than two, of which one could make a peak or an absolute value.
+ENGINEERING_UNITS = tuple(u.name for u in MACHINE_UNITS if u is not POWER)
+ENGINEERING_COSTS = PLAIN_COSTS | dict.fromkeys(ENGINEERING_UNITS, 1.5)
 
 _COMPOSITION = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
 
@@ -228,6 +236,15 @@ class Prior:
         custom = {u.name: u for u in self.custom} if self.custom else None
         return unit(name, custom)
 
+    @property
+    def named_units(self) -> dict[str, Unit]:
+        """Units that mean something only because the prior names them, for those who read texts.
+
+        Those of the user's own, and of the table those whose names are not taken.
+        """
+        named = [self.unit(name) for name in self.units if not is_taken(name)]
+        return {u.name: u for u in (*named, *self.custom)}
+
     def has_unit(self, name: str) -> bool:
         """Tell whether equations may have this unit: it, or the wave that it is a notation of."""
         return self._meant(name) in self.units
@@ -263,7 +280,8 @@ class Prior:
             self._check_argument(outer, argument)
             self.unit(inner)
             meant = (self._meant(outer), argument, self._meant(inner))
-            self._answers[question] = meant not in self._forbidden
+            allowed = meant not in self._forbidden
+            self._answers[question] = allowed and not self._takes_number(outer, argument)
         return self._answers[question]
 
     def allows_input(self, outer: str, argument: int, column: str) -> bool:
@@ -272,6 +290,8 @@ class Prior:
         `outer` is a unit name, or ``"output"`` for a direct linear term in the output.
         """
         self._check_argument(outer, argument)
+        if self._takes_number(outer, argument):
+            return False
         if not self.inputs:
             return True
         rule = self.inputs.get(column, {})
@@ -294,6 +314,9 @@ class Prior:
     def without(self, inputs: Iterable[str]) -> Prior:
         """The same prior, but no equation may have these inputs."""
         return replace(self, inputs={**self.inputs, **{name: {"only_in": ()} for name in inputs}})
+
+    def _takes_number(self, outer: str, argument: int) -> bool:
+        return outer != "output" and self.unit(outer).takes_number(argument)
 
     def _check_argument(self, outer: str, argument: int) -> None:
         arity = 1 if outer == "output" else self.unit(outer).arity
@@ -565,9 +588,9 @@ def _checked_custom(custom: object) -> tuple[Unit, ...]:
 
 
 def _registered(names: object, custom: Sequence[Unit]) -> tuple[Unit, ...]:
-    """Units among `names` that are neither built in nor given, but have been registered."""
+    """Units among `names` that are not given, but have been registered."""
     given = {u.name for u in custom}
-    new = [n for n in as_strings(names, "units") if n not in UNITS and n not in given]
+    new = [n for n in as_strings(names, "units") if not is_taken(n) and n not in given]
     found = [registered_unit(name) for name in dict.fromkeys(new)]
     return tuple(u for u in found if u is not None)
 
@@ -672,6 +695,15 @@ PRESETS: Mapping[str, Prior] = MappingProxyType(
         # only with it does the network have the 6405 weights of the appendix.
         "paper": Prior(
             costs=PLAIN_COSTS, prohibit=(*PAPER_PAIRS, "div(_, div)"), layers=4, copies=4
+        ),
+        # Nothing is saturated, switched or bent twice by the same unit.
+        "engineering": Prior(
+            units=(*PAPER_UNITS, *ENGINEERING_UNITS),
+            costs=ENGINEERING_COSTS,
+            prohibit=(
+                *PAPER_PAIRS,
+                *(f"{u.name}({u.name})" for u in MACHINE_UNITS if u.arity == 1),
+            ),
         ),
     }
 )

@@ -32,20 +32,34 @@ from ieql.errors import IeqlError, nearest
 from ieql.plugins import load_plugins
 
 __all__ = [
+    "ABS",
+    "ATAN",
     "COS",
     "CUSTOM_CODE",
     "DIV",
+    "EVEN",
     "EXP",
+    "GAUSS",
     "IDENTITY",
     "LOG",
+    "LOGISTIC",
+    "MACHINE_UNITS",
+    "MAX",
+    "MIN",
     "MUL",
+    "ODD",
+    "POWER",
     "REALS",
+    "SIGNED_POWER",
     "SIN",
     "SQRT",
     "SQUARE",
+    "STEP",
+    "TANH",
     "UNITS",
     "Interval",
     "Unit",
+    "is_taken",
     "known_units",
     "probe_points",
     "register_unit",
@@ -62,6 +76,8 @@ REALS: Interval = (-math.inf, math.inf)
 POSITIVE: Interval = (0.0, math.inf)
 CUSTOM_CODE = -1
 """The kernels' code of every user-defined unit; where its compiled functions are, they are told."""
+EVEN, ODD = 1, -1
+"""What becomes of a unit's value if the sign of its first argument is turned."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -101,9 +117,21 @@ class Unit:
         Whether the ends of the domains belong to them, as the zero does to that of the square root.
     powers : tuple of float, optional
         The exponents, where the unit is nothing but a product of powers of its arguments: a
-        quotient has ``(1, -1)``.
+        quotient has ``(1, -1)``. It has to be so for positive arguments only.
     period : float, optional
         The period of a periodic unit.
+    parity : int, default 0
+        `EVEN` or `ODD`, where the sign of the first argument does not matter or can be taken out.
+    raises : bool, default False
+        Whether the value is the first argument to the power of the last one, for positive ones: the
+        last one is then a number that is fitted, and nothing may enter it.
+    selects : bool, default False
+        Whether the value always is one of the arguments, as it is with the least of them.
+    sharp : bool, default False
+        Whether there is a kink or a jump, where an argument is zero or, of those that select, where
+        the arguments are equal: the search then tries where to put it.
+    stand_in : Unit, optional
+        A smooth unit that is trained in the place of one whose derivative is zero.
 
     Examples
     --------
@@ -125,6 +153,11 @@ class Unit:
     closed: bool
     powers: tuple[float, ...]
     period: float | None
+    parity: int
+    raises: bool
+    selects: bool
+    sharp: bool
+    stand_in: Unit | None = field(repr=False)
     limit: float = field(repr=False)
     """Argument beyond which the unit, relaxed, goes on as a straight line; see `relaxed_value`."""
     cross: Callable[[Sequence[Array], Sequence[Array]], Array] | None = field(repr=False)
@@ -148,6 +181,11 @@ class Unit:
         closed: bool = False,
         powers: Sequence[float] = (),
         period: float | None = None,
+        parity: int = 0,
+        raises: bool = False,
+        selects: bool = False,
+        sharp: bool = False,
+        stand_in: Unit | None = None,
         limit: float = math.inf,
         cross: Callable[[Sequence[Array], Sequence[Array]], Array] | None = None,
         code: int = CUSTOM_CODE,
@@ -172,8 +210,9 @@ class Unit:
         own = {
             "name": name, "value": value, "derivatives": slopes, "domains": pairs, "cost": cost,
             "sympy": sympy, "interval": interval, "templates": MappingProxyType(forms),
-            "closed": closed, "powers": tuple(powers), "period": period, "limit": limit,
-            "cross": cross, "code": code,
+            "closed": closed, "powers": tuple(powers), "period": period, "parity": parity,
+            "raises": raises, "selects": selects, "sharp": sharp, "stand_in": stand_in,
+            "limit": limit, "cross": cross, "code": code,
         }  # fmt: skip
         for column, entry in own.items():
             object.__setattr__(self, column, entry)
@@ -185,6 +224,33 @@ class Unit:
     def arity(self) -> int:
         """Number of arguments."""
         return len(self.derivatives)
+
+    @property
+    def trained(self) -> Unit:
+        """What a network is trained with: the unit itself, or what stands in for it."""
+        return self if self.stand_in is None else self.stand_in
+
+    @property
+    def has_middle(self) -> bool:
+        """Whether a unit of one argument does what it is for near one value of it.
+
+        So does a kink, a step or a peak; not an exponential, a power or a wave.
+        """
+        if self.arity != 1 or self.domains != (REALS,):
+            return False
+        return self.sharp or not (self.powers or self.period is not None or self.limit < math.inf)
+
+    @property
+    def is_bounded_curve(self) -> bool:
+        """Whether it has a middle and goes nowhere on either side, as saturations and peaks do."""
+        if not self.has_middle or self.sharp or self.interval is None:
+            return False
+        bounds = self.to_interval((-1e300, 1e300))
+        return bounds is not None and bounds[1] - bounds[0] < 1e100
+
+    def takes_number(self, argument: int) -> bool:
+        """Whether an argument is a fitted number, as an exponent is: nothing enters it."""
+        return self.raises and argument == self.arity - 1
 
     @property
     def singular(self) -> tuple[int, ...]:
@@ -286,8 +352,12 @@ def _rebuild(columns: dict[str, Any], token: str) -> Unit:
 
 
 def unit(name: str, custom: Mapping[str, Unit] | None = None) -> Unit:
-    """Look a unit up by name: among `custom`, in the table, then among the registered ones."""
-    found = (custom or {}).get(name) or UNITS.get(name) or registered_unit(name)
+    """Look a unit up by name: among `custom`, in the table, then among the registered ones.
+
+    A unit that someone has registered goes before a unit of the table that is not taken.
+    """
+    found = (custom or {}).get(name) or (None if is_taken(name) else registered_unit(name))
+    found = found or UNITS.get(name)
     if found is None:
         known = [*UNITS, *_REGISTERED, *(custom or {})]
         raise IeqlError(
@@ -313,7 +383,7 @@ def register_unit(unit: Unit) -> Unit:
     Unit
         The same.
     """
-    if unit.name in UNITS or unit.name in _REGISTERED:
+    if is_taken(unit.name) or unit.name in _REGISTERED:
         raise IeqlError(f"There is already a unit {unit.name!r}; choose another name.")
     _REGISTERED[unit.name] = unit
     return unit
@@ -322,6 +392,15 @@ def register_unit(unit: Unit) -> Unit:
 def known_units() -> dict[str, Unit]:
     """All units that can be found by their names: the table's, and those registered so far."""
     return {**UNITS, **_REGISTERED}
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name stands for a unit wherever it appears: nobody can give it to another one.
+
+    Those of `MACHINE_UNITS` are not taken: columns and units of one's own may be called min, step
+    or power.
+    """
+    return name in UNITS and UNITS[name] not in MACHINE_UNITS
 
 
 def registered_unit(name: str) -> Unit | None:
@@ -345,7 +424,11 @@ def relaxed_value(unit: Unit, z: Sequence[Array], relax: float) -> Array:
     "divergences_relaxation") a forbidden input does no harm during training; but the continuation
     has a slope, which second-order steps need, where the paper's is zero. With ``relax = 0`` the
     value is the honest one.
+
+    Of a jump, what stands in for it is taken, `relax` wide: so a fit can see its edge.
     """
+    if relax > 0.0 and unit.stand_in is not None:
+        return unit.stand_in(z[0] / relax)
     if relax == 0.0 or not any(_is_relaxed(unit, a) for a in range(unit.arity)):
         return unit(*z)
     with np.errstate(all="ignore"):
@@ -361,6 +444,8 @@ def relaxed_slope(unit: Unit, argument: int, z: Sequence[Array], relax: float) -
     """Derivative of `relaxed_value` with respect to one argument."""
     if relax == 0.0:
         return unit.derivative(argument, *z)
+    if unit.stand_in is not None:
+        return unit.stand_in.derivative(0, z[0] / relax) / relax
     with np.errstate(all="ignore"):
         inside = _clipped(unit, z, relax)
         slope = unit.derivatives[argument](*inside)
@@ -407,7 +492,7 @@ def _probe(unit: Unit) -> None:
     name = unit.name
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise IeqlError(f"A unit's name must be a word like 'tanh', not {name!r}.")
-    if name in UNITS or name in ("input", "output"):
+    if is_taken(name) or name in ("input", "output"):
         raise IeqlError(f"The name {name!r} is taken; choose another name for the unit.")
     if unit.arity not in (1, 2):
         raise IeqlError(f"Unit {name!r} has {unit.arity} derivatives; one or two are possible.")
@@ -494,6 +579,7 @@ def _probe_traits(unit: Unit, args: list[Array], value: Array) -> None:
         and np.allclose(unit(args[0] + unit.period), value, rtol=0.0, atol=1e-9 * np.ptp(value))
     ):
         raise IeqlError(f"Unit {name!r} does not have the period {unit.period!r}.")
+    _probe_symmetry(unit, args, value)
     if unit.closed:
         for i, ends in enumerate(unit.domains):
             for end in filter(math.isfinite, ends):
@@ -503,6 +589,24 @@ def _probe_traits(unit: Unit, args: list[Array], value: Array) -> None:
                         f"Unit {name!r} is not finite where argument {i} is {end:g}: its domain "
                         "is not closed."
                     )
+
+
+def _probe_symmetry(unit: Unit, args: list[Array], value: Array) -> None:
+    name, first, rest = unit.name, args[0], args[1:]
+    # The sum of the largest values, so that rounding counts as such.
+    slack = 1e-9 * float(np.max(np.abs(value)))
+    if unit.parity and not (
+        unit.parity in (EVEN, ODD)
+        and unit.domains[0][0] == -unit.domains[0][1]
+        and np.allclose(unit(-first, *rest), unit.parity * value, rtol=0.0, atol=slack)
+    ):
+        raise IeqlError(f"Unit {name!r} does not have the parity {unit.parity!r}.")
+    if unit.selects and not np.all(np.any([value == a for a in args], axis=0)):
+        raise IeqlError(f"Unit {name!r} does not always select one of its arguments.")
+    if unit.raises and not (
+        unit.arity == 2 and np.allclose(unit(np.abs(first), *rest), np.abs(first) ** rest[0])
+    ):
+        raise IeqlError(f"Unit {name!r} is not its first argument to the power of the second.")
 
 
 def _probe_call(unit: Unit, what: str, function: Callable[..., Array], args: list[Array]) -> Array:
@@ -598,6 +702,57 @@ def _square_interval(x: Interval) -> Interval:
     return (0.0 if x[0] <= 0.0 <= x[1] else min(squares)), max(squares)
 
 
+def _rising(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
+    """The rule of a function that rises all the way."""
+
+    def interval(x: Interval) -> Interval:
+        return _outward(function(x[0]), function(x[1]))
+
+    return interval
+
+
+def _logistic_at(z: float) -> float:
+    return 1.0 / (1.0 + _exp(-z))
+
+
+def _gauss_interval(x: Interval) -> Interval:
+    near, far = _square_interval(x)
+    return _outward(_exp(-far), _exp(-near))
+
+
+def _abs_interval(x: Interval) -> Interval:
+    ends = abs(x[0]), abs(x[1])
+    return (0.0 if x[0] <= 0.0 <= x[1] else min(ends)), max(ends)
+
+
+def _power_at(z: float, p: float) -> float:
+    try:
+        return math.copysign(math.pow(abs(z), p), z)
+    except OverflowError:
+        return math.copysign(math.inf, z)
+    except ValueError:  # zero to a negative power
+        return math.inf
+
+
+def _power_interval(x: Interval, y: Interval) -> Interval | None:
+    """Powers rise or fall all the way in either argument: the extremes are in the corners."""
+    if not x[0] > 0.0:
+        return None
+    return _corners(x, y)
+
+
+def _signed_power_interval(x: Interval, y: Interval) -> Interval | None:
+    return _corners(x, y) if y[0] > 0.0 else None
+
+
+def _corners(x: Interval, y: Interval) -> Interval:
+    powers = [_power_at(min(z, sys.float_info.max), p) for z in x for p in y]
+    # Where even the lower bound overflows, the largest float is still a lower bound.
+    least = min(min(powers), sys.float_info.max)
+    most = max(max(powers), -sys.float_info.max)
+    return _outward(-math.inf if x[0] == -math.inf else least, math.inf if math.inf in x else most)
+
+
 # --- the table ---------------------------------------------------------------------------------
 
 
@@ -631,6 +786,7 @@ IDENTITY = Unit(
     python="+({0})",
     interval=lambda x: x,
     powers=(1.0,),
+    parity=ODD,
     code=0,
 )
 COS = Unit(
@@ -643,6 +799,7 @@ COS = Unit(
     python="np.cos({0})",
     interval=_cos_interval,
     period=2.0 * math.pi,
+    parity=EVEN,
     code=1,
 )
 SIN = Unit(
@@ -655,6 +812,7 @@ SIN = Unit(
     python="np.sin({0})",
     interval=_sin_interval,
     period=2.0 * math.pi,
+    parity=ODD,
     code=2,
 )
 EXP = Unit(
@@ -708,6 +866,7 @@ SQUARE = Unit(
     templates={"excel": "POWER({0},2)"},
     interval=_square_interval,
     powers=(2.0,),
+    parity=EVEN,
     code=6,
 )
 MUL = Unit(
@@ -744,6 +903,215 @@ DIV = Unit(
     code=8,
 )
 
-_TABLE = (IDENTITY, COS, SIN, EXP, LOG, SQRT, SQUARE, MUL, DIV)
+# --- units of real machines --------------------------------------------------------------------
+
+
+def _tanh_slope(z: Array) -> Array:
+    # 1 - tanh² would be nothing but rounding where the curve is flat.
+    decay = np.exp(-2.0 * np.abs(z))
+    return 4.0 * decay / np.square(1.0 + decay)
+
+
+def _logistic(z: Array) -> Array:
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+def _logistic_slope(z: Array) -> Array:
+    decay = np.exp(-np.abs(z))
+    return decay / np.square(1.0 + decay)
+
+
+def _gauss(z: Array) -> Array:
+    return np.exp(-np.square(z))
+
+
+def _step(z: Array) -> Array:
+    return np.where(z >= 0, 1.0, np.where(z < 0, 0.0, np.nan))
+
+
+def _least_first(a: Array, b: Array) -> Array:
+    """The slope of the least of two by the first: half of it where both are equal."""
+    return np.where(a == b, 0.5, np.where(a < b, 1.0, 0.0))
+
+
+def _power(z: Array, p: Array) -> Array:
+    # NaN to the power of zero would be one, and so would be one to the power of NaN.
+    return np.where((z > 0) & ~np.isnan(p), np.abs(z) ** p, np.nan)
+
+
+def _power_slope(z: Array, p: Array) -> Array:
+    return np.where((z > 0) & ~np.isnan(p), p * np.abs(z) ** (p - 1.0), np.nan)
+
+
+def _signed_power(z: Array, p: Array) -> Array:
+    return np.where(p > 0, np.copysign(np.abs(z) ** p, z), np.nan)
+
+
+def _signed_power_slope(z: Array, p: Array) -> Array:
+    # Infinite where a root crosses zero. There, as at a kink, the slope is set to that of neither
+    # side: a single row at zero must not end a fit.
+    slope = np.where((z == 0) & (p < 1), 0.0, p * np.abs(z) ** (p - 1.0))
+    return np.where(p > 0, slope, np.nan)
+
+
+def _times_log(power: Array, z: Array) -> Array:
+    """A power times the logarithm of its base, which is zero where the power is."""
+    return np.where(power == 0, power, power * np.log(np.where(z == 0, 1.0, np.abs(z))))
+
+
+def _sympy_signed_power(z: Any, p: Any) -> Any:
+    import sympy
+
+    value = sympy.sign(z) * sympy.Abs(z) ** p
+    return sympy.Piecewise((value, p > 0), (sympy.nan, True))
+
+
+def _sympy_power(z: Any, p: Any) -> Any:
+    import sympy
+
+    return sympy.Piecewise((z**p, z > 0), (sympy.nan, True))
+
+
+def _sympy_step(z: Any) -> Any:
+    import sympy
+
+    return sympy.Heaviside(z, 1)
+
+
+TANH = Unit(
+    name="tanh",
+    value=np.tanh,
+    derivatives=(_tanh_slope,),
+    sympy=_sympy("tanh"),
+    latex=r"\tanh\left({0}\right)",
+    c="tanh({0})",
+    python="np.tanh({0})",
+    interval=_rising(math.tanh),
+    parity=ODD,
+    code=9,
+)
+ATAN = Unit(
+    name="atan",
+    value=np.arctan,
+    derivatives=(lambda z: 1.0 / (1.0 + np.square(z)),),
+    sympy=_sympy("atan"),
+    latex=r"\arctan\left({0}\right)",
+    c="atan({0})",
+    python="np.arctan({0})",
+    interval=_rising(math.atan),
+    parity=ODD,
+    code=10,
+)
+ABS = Unit(
+    name="abs",
+    value=np.abs,
+    derivatives=(np.sign,),
+    sympy=_sympy("Abs"),
+    latex=r"\left|{0}\right|",
+    c="fabs({0})",
+    python="np.abs({0})",
+    templates={"mathml": "<mrow><mo>|</mo>{0}<mo>|</mo></mrow>"},
+    interval=_abs_interval,
+    powers=(1.0,),
+    parity=EVEN,
+    sharp=True,
+    code=11,
+)
+MIN = Unit(
+    name="min",
+    value=np.minimum,
+    derivatives=(lambda a, b: _least_first(a, b), lambda a, b: _least_first(b, a)),
+    sympy=_sympy("Min"),
+    latex=r"\min\left({0}, {1}\right)",
+    c="(({0}) < ({1}) ? ({0}) : (({1}) <= ({0}) ? ({1}) : NAN))",
+    python="np.minimum({0}, {1})",
+    interval=lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
+    selects=True,
+    sharp=True,
+    code=12,
+)
+MAX = Unit(
+    name="max",
+    value=np.maximum,
+    derivatives=(lambda a, b: _least_first(b, a), lambda a, b: _least_first(a, b)),
+    sympy=_sympy("Max"),
+    latex=r"\max\left({0}, {1}\right)",
+    c="(({0}) > ({1}) ? ({0}) : (({1}) >= ({0}) ? ({1}) : NAN))",
+    python="np.maximum({0}, {1})",
+    interval=lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
+    selects=True,
+    sharp=True,
+    code=13,
+)
+LOGISTIC = Unit(
+    name="logistic",
+    value=_logistic,
+    derivatives=(_logistic_slope,),
+    sympy=lambda z: 1 / (1 + _sympy("exp")(-z)),
+    latex=r"\operatorname{{logistic}}\left({0}\right)",
+    c="(1.0 / (1.0 + exp(-({0}))))",
+    python="1.0 / (1.0 + np.exp(-({0})))",
+    interval=_rising(_logistic_at),
+    code=14,
+)
+GAUSS = Unit(
+    name="gauss",
+    value=_gauss,
+    derivatives=(lambda z: -2.0 * z * _gauss(z),),
+    sympy=lambda z: _sympy("exp")(-(z**2)),
+    latex=r"\exp\left(-\left({0}\right)^{{2}}\right)",
+    c="exp(-(({0}) * ({0})))",
+    python="np.exp(-np.square({0}))",
+    interval=_gauss_interval,
+    parity=EVEN,
+    code=15,
+)
+STEP = Unit(
+    name="step",
+    value=_step,
+    derivatives=(lambda z: np.where(np.isnan(z), z, 0.0),),
+    sympy=_sympy_step,
+    latex=r"\operatorname{{step}}\left({0}\right)",
+    c="(({0}) >= 0.0 ? 1.0 : (({0}) < 0.0 ? 0.0 : NAN))",
+    python="np.where({0} >= 0, 1.0, np.where({0} < 0, 0.0, np.nan))",
+    interval=lambda x: (1.0 if x[0] >= 0.0 else 0.0, 1.0 if x[1] >= 0.0 else 0.0),
+    powers=(0.0,),
+    sharp=True,
+    stand_in=LOGISTIC,
+    code=16,
+)
+POWER = Unit(
+    name="power",
+    value=_power,
+    derivatives=(_power_slope, lambda z, p: _times_log(_power(z, p), z)),
+    domains=(POSITIVE, REALS),
+    sympy=_sympy_power,
+    latex=r"\left({0}\right)^{{{1}}}",
+    c="(({0}) > 0.0 && !isnan({1}) ? pow({0}, {1}) : NAN)",
+    python="np.where(({0} > 0) & ~np.isnan({1}), np.abs({0}) ** ({1}), np.nan)",
+    templates={"mathml": "<msup><mrow><mo>(</mo>{0}<mo>)</mo></mrow>{1}</msup>"},
+    interval=_power_interval,
+    raises=True,
+    code=17,
+)
+SIGNED_POWER = Unit(
+    name="signed_power",
+    value=_signed_power,
+    derivatives=(_signed_power_slope, lambda z, p: _times_log(_signed_power(z, p), z)),
+    domains=(REALS, POSITIVE),
+    sympy=_sympy_signed_power,
+    latex=r"\operatorname{{signed\_power}}\left({0}, {1}\right)",
+    c="(({1}) > 0.0 ? copysign(pow(fabs({0}), {1}), {0}) : NAN)",
+    python="np.where({1} > 0, np.copysign(np.abs({0}) ** ({1}), {0}), np.nan)",
+    interval=_signed_power_interval,
+    parity=ODD,
+    raises=True,
+    code=18,
+)
+
+MACHINE_UNITS = (TANH, ATAN, ABS, MIN, MAX, LOGISTIC, GAUSS, STEP, POWER, SIGNED_POWER)
+"""Saturations, kinks, switches, peaks: what real machines have. Only a prior that names them uses
+them, and their names are not taken (`is_taken`)."""
+_TABLE = (IDENTITY, COS, SIN, EXP, LOG, SQRT, SQUARE, MUL, DIV, *MACHINE_UNITS)
 UNITS: Mapping[str, Unit] = MappingProxyType({row.name: row for row in _TABLE})
 """All built-in units by name."""

@@ -47,6 +47,10 @@ def holds(text, target, constants="plain"):
         ("h**(1/3)*(u*t)**(2/3)", "m"),
         ("a**2 + a + 1", "1"),
         ("0", "J"),
+        ("m*max(v, u)", "N*s"),
+        ("h*tanh(v/u) + h*step(v - u)", "m"),
+        ("power(h, 1.5)*signed_power(h, 0.5)", "m**2"),
+        ("gauss(a) + logistic(3*a - 1)", "1"),
     ],
 )
 def test_right_equations_are_permitted(text, target):
@@ -57,6 +61,11 @@ def test_right_equations_are_permitted(text, target):
     ("text", "target"),
     [
         ("m + v", "kg"),  # terms of a sum
+        ("max(m, v)", "kg"),  # what is compared
+        ("max(v, 3)", "m/s"),  # with a number
+        ("tanh(v)", "1"),  # a curve of something with a unit
+        ("step(v - 3)", "1"),
+        ("power(h, 1.5)", "m"),
         ("v + 3", "m/s"),  # an offset without a unit
         ("3", "J"),
         ("m*v**2", "N"),  # not the target's

@@ -131,10 +131,10 @@ def test_expressions_pickle_and_compare():
 
 
 def test_stored_user_defined_units():
-    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
-    form = Expression.parse("tanh(x1)", ["x1"], {"tanh": tanh}).to_dict()
-    assert Expression.from_dict(form, {"tanh": tanh}).nodes[0].unit is tanh
-    with pytest.raises(IeqlError, match="There is no unit 'tanh'"):
+    bend = Unit("bend", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    form = Expression.parse("bend(x1)", ["x1"], {"bend": bend}).to_dict()
+    assert Expression.from_dict(form, {"bend": bend}).nodes[0].unit is bend
+    with pytest.raises(IeqlError, match="There is no unit 'bend'"):
         Expression.from_dict(form)
 
 

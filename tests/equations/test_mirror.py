@@ -18,19 +18,28 @@ def parse(text):
 @pytest.mark.parametrize(
     "text",
     ["2", "y", "x**2", "cos(x)*y", "exp(x) + exp(-x)", "cos(x + y) + cos(x - y)", "x*sin(x)",
-     "x**2/(1 + x**4)", "sqrt(x**2 + 1)", "exp(-x**2)"],
+     "x**2/(1 + x**4)", "sqrt(x**2 + 1)", "exp(-x**2)", "gauss(2*x)", "x*tanh(x)",
+     "signed_power(x, 1.5)*atan(x)"],
 )  # fmt: skip
 def test_even(text):
     assert has_parity(parse(text), 0, odd=False)
 
 
-@pytest.mark.parametrize("text", ["x", "x**3*y", "sin(x)", "exp(x) - exp(-x)", "x*y/(1 + cos(x))"])
+@pytest.mark.parametrize(
+    "text",
+    ["x", "x**3*y", "sin(x)", "exp(x) - exp(-x)", "x*y/(1 + cos(x))", "tanh(x)", "atan(2*x)*y",
+     "signed_power(x, 0.5)"],
+)  # fmt: skip
 def test_odd(text):
     assert has_parity(parse(text), 0, odd=True)
     assert not has_parity(parse(text), 0, odd=False)
 
 
-@pytest.mark.parametrize("text", ["x**2 + 0.01*x", "sin(x) + 1", "exp(x)", "cos(x + 0.1)", "x + y"])
+@pytest.mark.parametrize(
+    "text",
+    ["x**2 + 0.01*x", "sin(x) + 1", "exp(x)", "cos(x + 0.1)", "x + y", "step(x)", "max(x, 0)",
+     "logistic(x)", "power(x, 2.5)"],
+)  # fmt: skip
 def test_neither(text):
     assert not has_parity(parse(text), 0, odd=False)
     assert not has_parity(parse(text), 0, odd=True)

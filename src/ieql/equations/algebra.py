@@ -132,7 +132,7 @@ class Algebra:
 
     def apply(self, unit: Unit, args: Sequence[Terms]) -> Terms:
         """A unit of terms."""
-        if unit.powers and _is_total(unit):
+        if unit.powers and _is_total(unit) and not unit.sharp:
             return self.product([self.power(a, p) for a, p in zip(args, unit.powers, strict=True)])
         if unit is EXP:
             return self.exponential(args[0])

@@ -140,6 +140,13 @@ class _Assignment:
             for form, p in zip(forms, node.unit.powers, strict=True):
                 total = total.plus(form, Fraction(p))
             return total
+        if node.unit.selects:
+            for form in forms[1:]:
+                self.equations.add(form.plus(forms[0], Fraction(-1)))
+            return forms[0]
+        if node.unit.raises:
+            self.equations.add(forms[-1])
+            return NUMBER.plus(forms[0], Fraction(node.args[-1].bias).limit_denominator(1000))
         if node.unit is LOG and self._is_taken_back(source):
             self.logarithms[source] = forms[0]
             return NUMBER

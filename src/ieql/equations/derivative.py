@@ -11,7 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ieql.equations.expression import Expression, Node, Sum
-from ieql.units import COS, DIV, EXP, IDENTITY, LOG, MUL, SIN, SQRT, SQUARE, Unit
+from ieql.units import (
+    ABS,
+    ATAN,
+    COS,
+    DIV,
+    EXP,
+    GAUSS,
+    IDENTITY,
+    LOG,
+    LOGISTIC,
+    MAX,
+    MIN,
+    MUL,
+    POWER,
+    SIGNED_POWER,
+    SIN,
+    SQRT,
+    SQUARE,
+    STEP,
+    TANH,
+    Unit,
+)
 
 __all__ = ["derivative"]
 
@@ -53,6 +74,25 @@ class _Graph:
 
 Rule = Callable[[_Graph, Sum, tuple[Sum, ...], tuple[Sum, ...]], Sum]
 """From the value, the arguments and their derivatives to the derivative of the value."""
+ONE = Sum(1.0)
+
+
+def _selected(g: _Graph, first: Sum, d: tuple[Sum, ...]) -> Sum:
+    """The slope of the first argument where a sum is not negative, else that of the second."""
+    change = d[0].plus(d[1].scaled(-1.0))
+    return d[1].plus(g.product(g.apply(STEP, first), _without_zeros(change)))
+
+
+def _of_power(g: _Graph, v: Sum, z: tuple[Sum, ...], d: tuple[Sum, ...]) -> Sum:
+    """Of z^p, p z^(p-1) for a fixed exponent."""
+    p = z[1].bias
+    return g.product(g.apply(POWER, z[0], Sum(p - 1.0)).scaled(p), d[0])
+
+
+def _of_signed_power(g: _Graph, v: Sum, z: tuple[Sum, ...], d: tuple[Sum, ...]) -> Sum:
+    p = z[1].bias
+    return g.product(g.apply(POWER, g.apply(ABS, z[0]), Sum(p - 1.0)).scaled(p), d[0])
+
 
 RULES: dict[Unit, Rule] = {
     IDENTITY: lambda g, v, z, d: d[0],
@@ -64,14 +104,27 @@ RULES: dict[Unit, Rule] = {
     SQUARE: lambda g, v, z, d: g.product(z[0].scaled(2.0), d[0]),
     MUL: lambda g, v, z, d: g.product(z[0], d[1]).plus(g.product(z[1], d[0])),
     DIV: lambda g, v, z, d: g.quotient(d[0].plus(g.product(v, d[1]).scaled(-1.0)), z[1]),
+    TANH: lambda g, v, z, d: g.product(ONE.plus(g.apply(SQUARE, v).scaled(-1.0)), d[0]),
+    ATAN: lambda g, v, z, d: g.quotient(d[0], ONE.plus(g.apply(SQUARE, z[0]))),
+    LOGISTIC: lambda g, v, z, d: g.product(g.product(v, ONE.plus(v.scaled(-1.0))), d[0]),
+    GAUSS: lambda g, v, z, d: g.product(g.product(z[0].scaled(-2.0), v), d[0]),
+    ABS: lambda g, v, z, d: g.product(g.apply(STEP, z[0]).scaled(2.0).plus(Sum(-1.0)), d[0]),
+    MIN: lambda g, v, z, d: _selected(g, _without_zeros(z[1].plus(z[0].scaled(-1.0))), d),
+    MAX: lambda g, v, z, d: _selected(g, _without_zeros(z[0].plus(z[1].scaled(-1.0))), d),
+    POWER: _of_power,
+    SIGNED_POWER: _of_signed_power,
 }
-"""The rule of every unit of the table; of a user's own unit no derivative is known as units."""
+"""The rule of every unit of the table but the step, which has none where it jumps: a slope of zero
+everywhere else would hide that. Of a user's own unit no derivative is known as units either.
+
+At a kink the slope is that of one side. As the equation is continuous there, it still rises if all
+slopes are positive; its curvature is that of a step, of which nothing is known."""
 
 
 def derivative(expression: Expression, column: int) -> Expression | None:
     """The derivative of the outputs by the input in a column.
 
-    None if it depends on that input by a unit of the user's own.
+    None if it depends on that input by a unit of the user's own, or by a jump.
 
     It holds wherever all units of the equation are differentiable: not at the zero of a root.
     """
@@ -86,7 +139,9 @@ def derivative(expression: Expression, column: int) -> Expression | None:
         inner = tuple(slope_of(a) for a in node.args)
         if all(d == ZERO for d in inner):
             slopes.append(ZERO)
-        elif node.unit not in RULES:
+        elif node.unit not in RULES or any(
+            node.unit.takes_number(a) and not s.is_constant for a, s in enumerate(node.args)
+        ):
             return None
         else:
             value = Sum(0.0, (graph.first + k,), (1.0,))

@@ -1,11 +1,12 @@
 """Which equations are possible by their physical units, and what units their constants have.
 
 The rule is that of dimensional analysis: terms of a sum have equal dimensions, products and powers
-multiply them, and any other unit (exponential, logarithm, cosine, …) takes plain numbers and gives
-one. Every weight and offset is a constant, which carries a dimension only as far as the prior lets
-it (`Prior.constants`). A logarithm of something with a dimension is a number and a logarithm of
-units: sums of them are possible where an exponential takes these back, exp(2 log(a)) = a², and, on
-the way to an equation that is shown, where they cancel, log(a) - log(b).
+multiply them, min and max compare what is alike, and any other unit (exponential, logarithm,
+cosine, …) takes plain numbers and gives one. Every weight and offset is a constant, which carries a
+dimension only as far as the prior lets it (`Prior.constants`). A logarithm of something with a
+dimension is a number and a logarithm of units: sums of them are possible where an exponential takes
+these back, exp(2 log(a)) = a², and, on the way to an equation that is shown, where they cancel,
+log(a) - log(b).
 
 Inside, a dimension is a tuple of whole numbers: the exponents of the base quantities in parts of
 1/240, so that halves, thirds and fifths are exact and comparing is quick.
@@ -175,6 +176,12 @@ class DimensionRule:
             return ANY
         if LOGARITHM in arguments:
             return frozenset()
+        if unit.selects:
+            return self._alike(arguments)
+        if unit.raises:
+            # What an exponent makes of a dimension is known once it is fitted.
+            is_plain = arguments[0] is ANY or self.plain in arguments[0]
+            return self._only_plain if is_plain and len(arguments[0]) == 1 else ANY
         if not unit.powers:
             is_possible = all(a is ANY or self.plain in a for a in arguments)
             if unit is LOG and not is_possible:
@@ -186,6 +193,11 @@ class DimensionRule:
         if key not in self._known_products:
             self._known_products[key] = self._product(unit.powers, arguments)
         return self._known_products[key]
+
+    def _alike(self, arguments: Sequence[Possible]) -> Possible:
+        """What all of some arguments may have."""
+        known = [a for a in arguments if a is not ANY]
+        return frozenset.intersection(*known) if known else ANY
 
     def _product(self, powers: Sequence[float], arguments: Sequence[Possible]) -> Possible:
         """What a product of powers may have."""
@@ -282,12 +294,22 @@ class DimensionRule:
             return _Value(frozenset() if dimension is None else frozenset([dimension]))
         if not all(_is_small(a.logarithm, tolerance) for a in arguments):
             return _Value(frozenset())
+        if node.unit.raises:
+            return self._of_power(node, first, tolerance)
         if node.unit is LOG and first.possible is not ANY and self.plain not in first.possible:
             # Of several dimensions that constants could give it, the first will do.
             logarithm = min(first.possible, default=self.plain)
             possible = self._only_plain if first.possible else frozenset()
             return _Value(possible, tuple(float(e) for e in logarithm))
         return _Value(self.unit(node.unit, [a.possible for a in arguments]))
+
+    def _of_power(self, node: Node, base: _Value, tolerance: float) -> _Value:
+        """What something to the power of a number has."""
+        exponent = node.args[-1]
+        if base.possible is ANY or not exponent.is_constant:
+            return base
+        raised = [_snapped(tuple(exponent.bias * e for e in d), tolerance) for d in base.possible]
+        return _Value(frozenset(d for d in raised if d is not None))
 
     def dimensions(self, expression: Expression) -> list[Dimension | None]:
         """The dimension of every source, by a `relaxed` rule; None where none is right.
@@ -306,7 +328,11 @@ class DimensionRule:
         found: list[Dimension | None] = []
         for node in expression.nodes:
             arguments = [self._of_sum(s, values) for s in node.args]
-            found += [_only(a) if node.unit.powers else self.plain for a in arguments]
+            unit = node.unit
+            found += [
+                _only(a) if unit.powers or unit.selects or unit.raises else self.plain
+                for a in arguments
+            ]
             values.append(self._of_node(node, arguments, LOOSE))
         return [*found, *(self.target for _ in expression.outputs)]
 

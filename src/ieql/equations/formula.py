@@ -18,7 +18,7 @@ from ieql.equations.expression import Expression
 from ieql.equations.notation import PI
 from ieql.equations.text import names_in, parse
 from ieql.errors import IeqlError, shown
-from ieql.units import Unit, known_units
+from ieql.units import MACHINE_UNITS, Unit, known_units
 
 __all__ = ["Formula", "listed"]
 
@@ -58,7 +58,8 @@ class Formula:
         if not isinstance(text, str):
             raise IeqlError(f"The formula must be a text like 'a*x + b', not {shown(text)}.")
         known, custom = set(inputs), custom or {}
-        others = {*known_units(), *custom} | ({PI} - known)
+        units = {name for name, u in known_units().items() if u not in MACHINE_UNITS}
+        others = {*units, *custom} | ({PI} - known)
         constants = [n for n in names_in(text) if n not in known and n not in others]
         if len(constants) > MOST_CONSTANTS:
             raise IeqlError(

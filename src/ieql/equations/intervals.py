@@ -22,16 +22,26 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.units import (
+    ABS,
+    ATAN,
     COS,
     DIV,
     EXP,
+    GAUSS,
     IDENTITY,
     LOG,
+    LOGISTIC,
+    MAX,
+    MIN,
     MUL,
+    POWER,
     REALS,
+    SIGNED_POWER,
     SIN,
     SQRT,
     SQUARE,
+    STEP,
+    TANH,
     Interval,
     Unit,
 )
@@ -140,6 +150,49 @@ def sin(x: Bounds) -> Bounds:
     return _wave(np.sin, math.pi / 2, x)
 
 
+def tanh(x: Bounds) -> Bounds:
+    """Bounds of tanh(x)."""
+    low, high = _outward(np.tanh(x[0]), np.tanh(x[1]), LAST_DIGITS)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+def atan(x: Bounds) -> Bounds:
+    """Bounds of atan(x)."""
+    return _outward(np.arctan(x[0]), np.arctan(x[1]), LAST_DIGITS)
+
+
+def logistic(x: Bounds) -> Bounds:
+    """Bounds of 1/(1 + exp(-x))."""
+    low, high = _outward(1.0 / (1.0 + np.exp(-x[0])), 1.0 / (1.0 + np.exp(-x[1])), LAST_DIGITS)
+    return low, np.minimum(high, 1.0)
+
+
+def gauss(x: Bounds) -> Bounds:
+    """Bounds of exp(-x²)."""
+    return exp(_negative(square(x)))
+
+
+def absolute(x: Bounds) -> Bounds:
+    """Bounds of |x|; nothing is rounded."""
+    ends = np.abs(x[0]), np.abs(x[1])
+    return np.where((x[0] <= 0.0) & (x[1] >= 0.0), 0.0, np.minimum(*ends)), np.maximum(*ends)
+
+
+def step(x: Bounds) -> Bounds:
+    """Bounds of the step; nothing is rounded."""
+    return np.where(x[0] >= 0.0, 1.0, 0.0), np.where(x[1] >= 0.0, 1.0, 0.0)
+
+
+def power(x: Bounds, p: Bounds) -> Bounds:
+    """Bounds of sign(x)·|x|^p, for a positive base or a positive exponent.
+
+    It rises or falls all the way in either argument, so that the extremes are in the corners.
+    """
+    corners = [np.copysign(np.abs(z) ** q, z) for z in x for q in p]
+    low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
+    return _outward(low, high, LAST_DIGITS)
+
+
 # --- units -------------------------------------------------------------------------------------
 
 
@@ -171,6 +224,46 @@ def _slopes_of_quotient(value: Bounds, a: Bounds, b: Bounds) -> tuple[Bounds, Bo
     return inverse, _negative(product(value, inverse))
 
 
+def _slope_of_logistic(x: Bounds) -> Bounds:
+    """The slope of a logistic curve falls with the distance of the argument from zero."""
+    near, far = absolute(x)
+    least, most = (decay / np.square(1.0 + decay) for decay in (np.exp(-far), np.exp(-near)))
+    return _outward(least, most, 2.0 * LAST_DIGITS)
+
+
+def _slope_of_tanh(x: Bounds) -> Bounds:
+    """tanh(x) is 2 logistic(2x) - 1."""
+    low, high = _slope_of_logistic((2.0 * x[0], 2.0 * x[1]))
+    return 4.0 * low, 4.0 * high
+
+
+def _slope_of_jump(x: Bounds) -> Bounds:
+    """Of a step: any rise where it may jump."""
+    jumps = (x[0] < 0.0) & (x[1] >= 0.0)
+    return np.zeros_like(x[0]), np.where(jumps, np.inf, 0.0)
+
+
+def _slopes_of_selection(above: Bounds) -> tuple[Bounds, Bounds]:
+    """Of the argument that is selected where a difference is positive, and of the other one."""
+    low = np.where(above[0] > 0.0, 1.0, 0.0)
+    high = np.where(above[1] < 0.0, 0.0, 1.0)
+    return (low, high), (1.0 - high, 1.0 - low)
+
+
+def _difference(a: Bounds, b: Bounds) -> Bounds:
+    return _outward(a[0] - b[1], a[1] - b[0])
+
+
+def _slopes_of_power(value: Bounds, z: Bounds, p: Bounds) -> tuple[Bounds, Bounds]:
+    """By the base; by the exponent, which is a number, nobody asks."""
+    less = _difference(p, (np.ones_like(p[0]),) * 2)
+    anything = np.full_like(p[0], -np.inf), np.full_like(p[0], np.inf)
+    size = absolute(z)
+    low, high = product(p, power(size, less))
+    # At zero, where a root has a vertical tangent, the slope is taken to be zero.
+    return (np.where(size[0] > 0.0, low, np.minimum(low, 0.0)), high), anything
+
+
 RULES: Mapping[Unit, Rule] = MappingProxyType(
     {
         IDENTITY: Rule(lambda x: x, lambda v, x: (_one(x),)),
@@ -182,9 +275,40 @@ RULES: Mapping[Unit, Rule] = MappingProxyType(
         SQUARE: Rule(square, lambda v, x: ((2.0 * x[0], 2.0 * x[1]),)),
         MUL: Rule(product, lambda v, a, b: (b, a)),
         DIV: Rule(lambda a, b: product(a, reciprocal(b)), _slopes_of_quotient),
+        TANH: Rule(tanh, lambda v, x: (_slope_of_tanh(x),)),
+        ATAN: Rule(atan, lambda v, x: (reciprocal(_outward(*_plus_one(square(x)))),)),
+        LOGISTIC: Rule(logistic, lambda v, x: (_slope_of_logistic(x),)),
+        GAUSS: Rule(gauss, lambda v, x: (product((-2.0 * x[1], -2.0 * x[0]), v),)),
+        ABS: Rule(absolute, lambda v, x: (_sign(x),)),
+        STEP: Rule(step, lambda v, x: (_slope_of_jump(x),)),
+        MIN: Rule(
+            lambda a, b: (np.minimum(a[0], b[0]), np.minimum(a[1], b[1])),
+            lambda v, a, b: _slopes_of_selection(_difference(b, a)),
+        ),
+        MAX: Rule(
+            lambda a, b: (np.maximum(a[0], b[0]), np.maximum(a[1], b[1])),
+            lambda v, a, b: _slopes_of_selection(_difference(a, b)),
+        ),
+        POWER: Rule(
+            lambda z, p: power(_positive(z), p),
+            lambda v, z, p: _slopes_of_power(v, _positive(z), p),
+        ),
+        SIGNED_POWER: Rule(
+            lambda z, p: power(z, _positive(p)),
+            lambda v, z, p: _slopes_of_power(v, z, _positive(p)),
+        ),
     }
 )
 """The rule of every unit of the table."""
+
+
+def _plus_one(x: Bounds) -> Bounds:
+    return 1.0 + x[0], 1.0 + x[1]
+
+
+def _sign(x: Bounds) -> Bounds:
+    """The slope of |x|: both signs where it may have its kink."""
+    return np.where(x[0] > 0.0, 1.0, -1.0), np.where(x[1] < 0.0, -1.0, 1.0)
 
 
 def _halved(x: Bounds) -> Bounds:

@@ -25,21 +25,34 @@ from numpy.typing import NDArray
 from ieql.equations.compiled import entry, exact, loose
 from ieql.equations.user_units import call_rows
 from ieql.units import (
+    ABS,
+    ATAN,
     COS,
     CUSTOM_CODE,
     DIV,
     EXP,
     EXP_LIMIT,
+    GAUSS,
     IDENTITY,
     LOG,
+    LOGISTIC,
+    MAX,
+    MIN,
     MUL,
+    POWER,
+    SIGNED_POWER,
     SIN,
     SQRT,
     SQUARE,
+    STEP,
+    TANH,
 )
 
 _IDENTITY, _COS, _SIN, _EXP = IDENTITY.code, COS.code, SIN.code, EXP.code
 _LOG, _SQRT, _SQUARE, _MUL, _DIV = LOG.code, SQRT.code, SQUARE.code, MUL.code, DIV.code
+_TANH, _ATAN, _LOGISTIC, _GAUSS = TANH.code, ATAN.code, LOGISTIC.code, GAUSS.code
+_ABS, _MIN, _MAX, _STEP = ABS.code, MIN.code, MAX.code, STEP.code
+_POWER, _SIGNED_POWER = POWER.code, SIGNED_POWER.code
 
 BLOCK = 256
 """Rows at a time: the blocks of a usual equation fit into the second-level cache."""
@@ -202,6 +215,80 @@ def _call_unit(call: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> N
 
 
 @exact
+def _apply_curve(op: int, a: Row, y: Row, da: Row, m: int) -> None:
+    """Value and slope of a saturation or a peak."""
+    if op == _TANH:
+        for i in range(m):
+            da[i] = -2.0 * abs(a[i])
+        exp_rows(da, y, m)
+        for i in range(m):
+            da[i] = 4.0 * y[i] / ((1.0 + y[i]) * (1.0 + y[i]))
+            y[i] = math.tanh(a[i])
+    elif op == _ATAN:
+        for i in range(m):
+            y[i] = math.atan(a[i])
+            da[i] = 1.0 / (1.0 + a[i] * a[i])
+    elif op == _LOGISTIC:
+        for i in range(m):
+            da[i] = -a[i]
+        exp_rows(da, y, m)
+        for i in range(m):
+            y[i] = 1.0 / (1.0 + y[i])
+            # The slope is even: so it has all its digits on either side.
+            decay = math.exp(-abs(a[i]))
+            da[i] = decay / ((1.0 + decay) * (1.0 + decay))
+    else:  # a peak
+        for i in range(m):
+            da[i] = -(a[i] * a[i])
+        exp_rows(da, y, m)
+        for i in range(m):
+            da[i] = -2.0 * a[i] * y[i]
+
+
+@exact
+def _apply_power(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+    """Value and slopes of a power whose exponent is the second argument."""
+    for i in range(m):
+        z, p = a[i], b[i]
+        # NaN to the power of zero would be one, and so would be one to the power of NaN.
+        if not ((z > 0.0 and p == p) if op == _POWER else p > 0.0):
+            y[i] = da[i] = db[i] = np.nan
+            continue
+        size = math.pow(abs(z), p)
+        y[i] = math.copysign(size, z)
+        da[i] = p * math.pow(abs(z), p - 1.0) if z != 0.0 or not p < 1.0 else 0.0
+        db[i] = y[i] * math.log(abs(z)) if size != 0.0 and z != 0.0 else y[i]
+
+
+@exact
+def _apply_machine_unit(op: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
+    """Value and slopes of the units that only some priors have."""
+    if op in (_TANH, _ATAN, _LOGISTIC, _GAUSS):
+        _apply_curve(op, a, y, da, m)
+    elif op in (_POWER, _SIGNED_POWER):
+        _apply_power(op, a, b, y, da, db, m)
+    elif op == _ABS:
+        for i in range(m):
+            y[i] = abs(a[i])
+            da[i] = np.sign(a[i])
+    elif op == _STEP:
+        for i in range(m):
+            y[i] = 1.0 if a[i] >= 0.0 else 0.0 if a[i] < 0.0 else np.nan
+            da[i] = 0.0 if a[i] == a[i] else np.nan
+    elif op in (_MIN, _MAX):
+        sign = 1.0 if op == _MIN else -1.0
+        for i in range(m):
+            y[i] = min(a[i], b[i]) if op == _MIN else max(a[i], b[i])
+            if a[i] != a[i] or b[i] != b[i]:
+                y[i] = np.nan
+            above = sign * (b[i] - a[i]) if a[i] != b[i] else 0.0
+            da[i] = 1.0 if above > 0.0 else 0.5 if a[i] == b[i] else 0.0
+            db[i] = 1.0 if above < 0.0 else 0.5 if a[i] == b[i] else 0.0
+    else:
+        raise ValueError("A unit of the program has no kernel.")
+
+
+@exact
 def apply_unit(op: int, call: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: int) -> None:
     """Value and slopes of one unit, as in the table of units; `a` is `b` for one argument.
 
@@ -247,7 +334,7 @@ def apply_unit(op: int, call: int, a: Row, b: Row, y: Row, da: Row, db: Row, m: 
     elif op == CUSTOM_CODE and call != 0:
         _call_unit(call, a, b, y, da, db, m)
     else:
-        raise ValueError("A unit of the program has no kernel.")
+        _apply_machine_unit(op, a, b, y, da, db, m)
 
 
 @exact
@@ -282,7 +369,12 @@ def _apply_relaxed(code: Code, k: int, a: Row, b: Row, y: Row, da: Row, db: Row,
             da[i] = slope * (2.0 - b[i] * slope) if b[i] < relax else slope
             y[i] = a[i] * da[i]
             db[i] = -a[i] * slope * slope
-    elif op == CUSTOM_CODE:
+    elif op == _STEP:
+        for i in range(m):
+            decay = math.exp(-abs(a[i]) / relax)
+            y[i] = 1.0 / (1.0 + decay) if a[i] >= 0.0 else decay / (1.0 + decay)
+            da[i] = decay / ((1.0 + decay) * (1.0 + decay)) / relax
+    elif op in (CUSTOM_CODE, _POWER, _SIGNED_POWER):
         s, t = code.first[k], code.first[k + 1] - 1
         inside = np.empty((2, m))
         _clip(a, code.edges[0, s] + relax, code.edges[1, s] - relax, inside[0], m)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from ieql.equations.expression import Expression, Sum
-from ieql.units import COS, DIV, IDENTITY, MUL, SIN, SQUARE
+from ieql.units import DIV, EVEN, MUL, ODD, UNITS
 
 __all__ = ["has_parity", "mirrored"]
 
-EVEN_UNITS, ODD_UNITS = (COS, SQUARE), (SIN, IDENTITY)
+EVEN_UNITS = tuple(u for u in UNITS.values() if u.parity == EVEN)
+ODD_UNITS = tuple(u for u in UNITS.values() if u.parity == ODD)
+"""In their first argument, which mostly is their only one."""
 SIGN_OUT = (MUL, DIV)
 """Units out of which the sign of every argument can be taken."""
 
@@ -54,7 +56,8 @@ def _forms(expression: Expression, numbers: dict[Form, int]) -> list[Form]:
     for node in expression.nodes:
         args, sign = [terms(a) for a in node.args], 1.0
         if node.unit in EVEN_UNITS or node.unit in ODD_UNITS or node.unit in SIGN_OUT:
-            turned = [_sign(form) for form in args]
+            n_signs = len(args) if node.unit in SIGN_OUT else 1
+            turned = [_sign(form) if a < n_signs else 1.0 for a, form in enumerate(args)]
             args = [_times(form, s) for form, s in zip(args, turned, strict=True)]
             if node.unit not in EVEN_UNITS:
                 for s in turned:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError, shown
-from ieql.units import DIV, IDENTITY, MUL, Unit
+from ieql.units import ABS, DIV, IDENTITY, MUL, Unit
 
 __all__ = [
     "ABSOLUTE",
@@ -37,7 +37,7 @@ __all__ = [
     "starts_with_constant",
 ]
 
-ABSOLUTE = "abs"
+ABSOLUTE = ABS.name
 """The root of a square in texts, unless an equation has a unit of that name."""
 PI = "pi"
 """The name of the number in texts, unless an input has it."""

@@ -18,7 +18,7 @@ from ieql.equations.builder import Builder, translate
 from ieql.equations.expression import Expression, Sum
 from ieql.equations.standard_form import is_equal, is_permitted, size, standard_form
 from ieql.prior import Prior
-from ieql.units import COS, EXP, IDENTITY, LOG, MUL, REALS, SIN, SQUARE, Unit
+from ieql.units import COS, EXP, IDENTITY, LOG, MACHINE_UNITS, MUL, REALS, SIN, SQUARE, Unit
 
 __all__ = ["GaugedBuilder", "expansions", "gauge", "has_free_scale", "parabolas", "simplify"]
 
@@ -27,6 +27,8 @@ SMALL_PART = 3.1
 """Radians of a wave that a parabola can stand for, if it is curved there: less than half a turn."""
 BESIDE = 0.1
 """Part of the range of a wave's argument by which its top may lie outside."""
+SIGNS_OUT = (COS, *(u for u in MACHINE_UNITS if u.parity))
+"""Units whose first weight is made positive."""
 STRAIGHT = 0.3
 """Least |cos| in the middle of such a piece of a wave: below, it has no curvature."""
 
@@ -39,7 +41,8 @@ def gauge(expression: Expression) -> Expression:
 
     The largest coefficient in every argument of square, sqrt, mul, div and log becomes ± 1 (its
     size moves to the coefficients behind the unit, for log to their bias), the bias inside exp
-    becomes a factor, and a cosine's leading coefficient is positive.
+    becomes a factor, and a cosine's leading coefficient is positive. So it is with whatever else
+    has such traits: the scale of |z|, and scale and offset of the first argument of min and max.
     """
     return GaugedBuilder(expression.names).rebuild(expression)
 
@@ -61,8 +64,13 @@ def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum
     if unit is EXP and args[0].sources and args[0].bias and abs(args[0].bias) < 300.0:
         bare = Sum(0.0, args[0].sources, args[0].weights)
         return apply(unit, bare).scaled(math.exp(args[0].bias))
-    if unit is COS and args[0].weights and args[0].weights[0] < 0:
-        return apply(unit, args[0].scaled(-1.0))
+    if unit in SIGNS_OUT and args[0].weights and args[0].weights[0] < 0:
+        turned = _gauged(apply, unit, (args[0].scaled(-1.0), *args[1:]))
+        return turned.scaled(float(unit.parity))
+    if unit.selects:
+        return _gauged_selection(apply, unit, args)
+    if unit.raises:
+        return _gauged_power(apply, unit, args)
     sizes = [1.0 if a.is_constant else size for size, a in zip(sizes, args, strict=True)]
     if not has_free_scale(unit) or not _can_be_moved(unit, sizes):
         return apply(unit, *args)
@@ -74,6 +82,36 @@ def _gauged(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum
     if unit is LOG:
         return result.plus(Sum(math.log(sizes[0])))
     return result.scaled(_factor(unit, sizes))
+
+
+def _gauged_selection(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum:
+    """An offset and a scale that both arguments have, behind the unit.
+
+    Of the first argument, which is not a number, they become 0 and 1: min(2x + 1, 5) is
+    2 min(x, 2) + 1.
+    """
+    if args[0].is_constant:
+        args = args[::-1]
+    scale = max(map(_largest, args))
+    if args[0].is_constant or not 1e-100 < scale < 1e100:
+        return apply(unit, *args)
+    offset = args[0].bias
+    moved = [_exact_one(a.plus(Sum(-offset)).scaled(1.0 / scale), scaled=True) for a in args]
+    return apply(unit, *moved).scaled(scale).plus(Sum(offset))
+
+
+def _gauged_power(apply: Callable[..., Sum], unit: Unit, args: tuple[Sum, ...]) -> Sum:
+    """The scale of what is raised to a fitted exponent, behind the unit."""
+    base, exponent = args
+    scale = _largest(base)
+    if not (exponent.is_constant and scale > 0.0) or not _is_moderate(scale, exponent.bias):
+        return apply(unit, *args)
+    factor = math.pow(scale, exponent.bias)
+    return apply(unit, _exact_one(base.scaled(1.0 / scale)), exponent).scaled(factor)
+
+
+def _is_moderate(scale: float, exponent: float) -> bool:
+    return abs(exponent * math.log(scale)) < 200.0 if 1e-100 < scale < 1e100 else False
 
 
 def _can_be_moved(unit: Unit, sizes: Sequence[float]) -> bool:
@@ -108,9 +146,10 @@ def has_free_scale(unit: Unit) -> bool:
     So it is with the logarithm, and with products of powers: of low ones, as sizes go up to 1e100,
     and on domains that no factor leads out of.
     """
-    total = sum(abs(p) for p in _exponents(unit))
+    exponents = _exponents(unit)
+    total = sum(abs(p) for p in exponents)
     ends = {end for domain in unit.domains for end in domain}
-    return unit is LOG or (0.0 < total <= 3.0 and ends <= {0.0, math.inf, -math.inf})
+    return unit is LOG or (bool(exponents) and total <= 3.0 and ends <= {0.0, math.inf, -math.inf})
 
 
 @cache
@@ -131,11 +170,14 @@ def _exponents(unit: Unit) -> tuple[float, ...]:
     return () if unit is IDENTITY else unit.powers
 
 
-def _exact_one(s: Sum) -> Sum:
-    """Division may leave 0.9999999999999999 where one is meant."""
-    if s.is_constant:
-        return s
+def _exact_one(s: Sum, scaled: bool = False) -> Sum:
+    """Division may leave 0.9999999999999999 where one is meant.
+
+    Of sums that were `scaled` together, the largest weight of one need not be meant.
+    """
     size = _largest(s)
+    if s.is_constant or (scaled and abs(size - 1.0) > 1e-15):
+        return s
     weights = tuple(math.copysign(1.0, w) if abs(w) == size else w for w in s.weights)
     return Sum(s.bias, s.sources, weights)
 

@@ -25,7 +25,7 @@ from ieql.equations.notation import (
     signed,
 )
 from ieql.errors import IeqlError, nearest
-from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, UNITS, Unit, known_units
+from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, Unit, is_taken, known_units
 
 __all__ = [
     "Call",
@@ -154,7 +154,7 @@ def _n_digits(value: float) -> int:
 
 def write_name(name: str) -> str:
     """A column's name as it stands in an equation, in backticks unless it is a plain word."""
-    if WORD.fullmatch(name) and name not in UNITS and name != ABSOLUTE:
+    if WORD.fullmatch(name) and not is_taken(name) and name != ABSOLUTE:
         return name
     return "`" + name.replace("`", "``") + "`"
 
@@ -178,13 +178,15 @@ def parse(
     names : tuple of str
         The inputs.
     custom : mapping, optional
-        Units of the user's own, by name.
+        Units of the user's own, by name, and others that a prior names (`Prior.named_units`).
     constants : mapping, optional
         Names that stand for numbers.
     in_exponents : collection of str
         Inputs that may stand in an exponent: constants that are not known yet.
     """
-    parser = _Parser(text, names, {**known_units(), **(custom or {})}, constants, in_exponents)
+    # An absolute value is the root of a square, unless someone means the unit of that name.
+    units = {name: u for name, u in known_units().items() if name != ABSOLUTE}
+    parser = _Parser(text, names, {**units, **(custom or {})}, constants, in_exponents)
     return parser.builder.expression(parser.whole())
 
 
@@ -375,7 +377,7 @@ class _Parser:
         if exponent == 0.5:
             return self.apply(SQRT, base)
         n = int(exponent)
-        if n != exponent and exponent != -0.5:
+        if exponent not in (n, -0.5):
             return self.apply(EXP, self.apply(LOG, base).scaled(exponent))
         if exponent < 0:
             return self.apply(DIV, Sum(1.0), self.power(base, -exponent))

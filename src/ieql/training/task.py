@@ -28,6 +28,8 @@ __all__ = ["EXACT", "Task"]
 Array = NDArray[np.float64]
 OFFSET = 0.5
 """Size of an offset beside that of a weight."""
+BEND, ROWS_PER_BEND = 3.0, 4
+"""Where a bounded curve is bent, by its argument, and how many rows must lie there."""
 ROWS_PER_PERIOD = 4.0
 WAVE_ROWS = 200
 """Rows by which it is judged how much of a wave is seen."""
@@ -223,13 +225,16 @@ class Task:
     def _is_resolved(self, expression: Expression, program: Program) -> bool:
         """Whether the rows can see the waves of an expression: a period needs some of them.
 
-        A wave that is faster than that can be bent to fit anything; it looks like cos(7e13 x).
+        A wave that is faster than that can be bent to fit anything; it looks like cos(7e13 x). And
+        a saturation that no row sees the bend of is a step: tanh(7e13 x).
         """
         waves, place = [], 0
         for node in expression.nodes:
             if node.unit.period is not None:
                 waves.append(place)
             place += len(node.args)
+        if not _sees_bends(expression, self.train.XT):
+            return False
         if not waves:
             return True
         lows, highs = program.argument_ranges(self.train.XT)
@@ -265,3 +270,12 @@ class Task:
             wave_cost=wave_cost(expression, self.train.XT[:, :WAVE_ROWS].T, self.prior),
             is_step=self.is_step(expression),
         )
+
+
+def _sees_bends(expression: Expression, XT: NDArray[np.float64]) -> bool:
+    """Whether some rows lie where each bounded curve is curved, and not only beyond."""
+    curves = [k for k, node in enumerate(expression.nodes) if node.unit.is_bounded_curve]
+    if not curves:
+        return True
+    arguments = expression.arguments(XT.T)
+    return all(int(np.sum(np.abs(arguments[k][0]) < BEND)) >= ROWS_PER_BEND for k in curves)

@@ -7,6 +7,7 @@ few hundred rows are computed type by type. Entries are turned into graph nodes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,12 @@ N_SWAPPED = 24
 """Sub-equations of the parent with one input exchanged for another."""
 N_GRAFTS = 60
 """Nodes of other equations."""
+LOWEST, HIGHEST = 0.3, 3.0
+"""Between these a fitted exponent is drawn."""
+CENTRED = 0.8
+"""Part of the units with a middle that have it at the value of some row."""
+NUMBERS = 0.7
+"""Part of the selections between a sum and a number, not two sums."""
 LARGEST = 1e6
 """Entries with larger values are not used."""
 
@@ -296,14 +303,22 @@ class _Maker:
         unit_of, sources, weights, biases, margins = [], [], [], [], []
         for number, (unit, count) in enumerate(zip(self.units, counts.tolist(), strict=True)):
             permitted = [self._permitted(unit, a) for a in range(unit.arity)]
-            if not count or not all(mask.any() for mask in permitted):
+            fed = [a for a in range(unit.arity) if not unit.takes_number(a)]
+            if not count or not all(permitted[a].any() for a in fed):
                 continue
             src = np.zeros((count, 2, 2), np.int64)
             w, b = np.zeros((count, 2, 2)), np.zeros((count, 2))
             for a, mask in enumerate(permitted):
+                if a not in fed:
+                    b[:, a] = np.exp(self.rng.uniform(math.log(LOWEST), math.log(HIGHEST), count))
+                    continue
                 src[:, a] = self._sources(mask, count, first)
                 w[:, a], b[:, a] = self._constants(unit, a, spread[src[:, a]])
                 w[src[:, a, 0] == src[:, a, 1], a, 1] = 0.0  # the same twice might cancel
+                if unit.selects and a == 1:
+                    self._compete(src, w, b)
+                elif unit.has_middle:
+                    self._centre(src[:, a], w[:, a], b[:, a])
                 if self.dimensions is not None:
                     self.dimensions.mend(src[:, a], w[:, a], b[:, a])
             # A source that is not used must not spoil the sum by being undefined.
@@ -415,6 +430,25 @@ class _Maker:
             w[one] = 0.0
             b[one] = 1.0
         return w, b
+
+    def _centre(self, src: NDArray[np.int64], w: Array, b: Array) -> None:
+        """Move what was drawn to the middle of the data: most entries to the value of some row."""
+        count, n = len(src), self.n_rows
+        moved = self.rng.random(count) < CENTRED
+        row = self.rng.integers(n, size=count)
+        there = np.einsum("ks,ks->k", w, self.table[src, row[:, None]])
+        b[moved] = -there[moved]
+
+    def _compete(self, src: NDArray[np.int64], w: Array, b: Array) -> None:
+        """Let the second of two arguments be equal to the first at some row, or be a number."""
+        count, n = len(src), self.n_rows
+        w[self.rng.random(count) < NUMBERS, 1] = 0.0
+        row = self.rng.integers(n, size=count)
+        first, second = (
+            np.einsum("ks,ks->k", w[:, a], self.table[src[:, a], row[:, None]]) for a in (0, 1)
+        )
+        b[:, 0] = 0.0
+        b[:, 1] = first - second
 
     def bank(self) -> Bank:
         n = self.count

@@ -168,9 +168,13 @@ def _style(unit: Unit, argument: int, sources: Sequence[int], kinds: Sequence[Un
     if unit is EXP:
         only_logs = len(inner) == len(sources) and all(u is LOG for u in inner)
         return styles.POWER if only_logs else styles.EXPONENT
+    if unit.takes_number(argument):
+        return styles.RAISED_TO
+    if unit.selects:
+        return styles.LEADING if argument == 0 else styles.LEVEL
     if unit.period is not None:
         return styles.WAVE
-    if unit is SQUARE:
+    if unit is SQUARE or unit.sharp or (unit.raises and unit.domains[argument] == REALS):
         return styles.SQUARED
     if unit is DIV and inner == [EXP] and len(sources) == 1:
         return styles.SHIFTED

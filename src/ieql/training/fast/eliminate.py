@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from ieql.data.sample import Sample
 from ieql.equations.builder import Builder, translate
-from ieql.equations.expression import Expression, Sum
-from ieql.equations.program import Program
+from ieql.equations.expression import Expression, Node, Sum
+from ieql.equations.program import Fit, Program
 from ieql.equations.refit import inverse_curvature
 from ieql.equations.simplify import gauge, has_free_scale
 from ieql.prior import Prior
+from ieql.training.fast.edges import better_edges, edge_places, has_edges
 
 __all__ = ["EliminationSettings", "FittedExpression", "drop_unneeded", "eliminate", "fitted"]
 
@@ -27,6 +28,8 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-24
 """A mean squared error, of a target with spread one, below which differences mean nothing."""
 MANY_STEPS = 250
+MOST_MOVES = 6
+"""Edges of jumps that are moved in one fit."""
 STEPS_TIMES_CONSTANTS = 1600
 """Steps of a patient fit."""
 RIDGE = 1e-9
@@ -81,10 +84,30 @@ def fitted(
     if not np.isfinite(fit.error):
         return None
     expression = expression.with_constants(fit.theta)
+    if relax == 0.0 and has_edges(expression):
+        expression, program, fit = _with_edges(expression, program, fit, sample, steps)
     if _is_gauged(expression):
         return FittedExpression(expression, replace(program, theta=fit.theta), fit.error)
     expression = gauge(expression)
     return FittedExpression(expression, Program.of(expression), fit.error)
+
+
+def _with_edges(
+    expression: Expression, program: Program, fit: Fit, sample: Sample, steps: int
+) -> tuple[Expression, Program, Fit]:
+    """Move the edges of jumps to better places, one after the other, and fit again."""
+    for _ in range(MOST_MOVES):
+        program = replace(program, theta=fit.theta)
+        moved = better_edges(expression, program, sample)
+        if moved is None:
+            break
+        trial = program.fit(
+            sample.XT, sample.y, sample.weight, theta=moved.constants(), max_steps=steps
+        )
+        if not trial.error < fit.error:
+            break
+        expression, fit = expression.with_constants(trial.theta), trial
+    return expression, program, fit
 
 
 def _is_gauged(expression: Expression) -> bool:
@@ -159,9 +182,9 @@ def _straighten(state: FittedExpression, sample: Sample, prior: Prior) -> Fitted
     k = 0
     while k < len(state.expression.nodes):
         node = state.expression.nodes[k]
-        if node.unit.arity == 1:
-            z = state.expression.arguments(sample.XT.T)[k][0]
-            y = node.unit(z)
+        if node.unit.arity == 1 or _is_function_of_one(node):
+            z, *numbers = state.expression.arguments(sample.XT.T)[k]
+            y = node.unit(z, *numbers)
             slope, bias = _line(z, y)
             if np.var(y - slope * z - bias) < 0.05 * np.var(y):
                 line = node.args[0].scaled(slope).plus(Sum(bias))
@@ -175,6 +198,11 @@ def _straighten(state: FittedExpression, sample: Sample, prior: Prior) -> Fitted
                     continue
         k += 1
     return state
+
+
+def _is_function_of_one(node: Node) -> bool:
+    """Whether a unit of two arguments has a number for its second one, max(x, 3) for one."""
+    return (node.unit.selects or node.unit.raises) and node.args[1].is_constant
 
 
 def _with_line(expression: Expression, k: int, line: Sum) -> Expression:
@@ -198,6 +226,8 @@ def _drop_constants(state: FittedExpression, sample: Sample, prior: Prior) -> Fi
             return state
         inverse = inverse_curvature(A, RIDGE)
         saliency = theta[free] ** 2 / np.maximum(inverse.diagonal(), 1e-300)
+        # No derivative tells how much the edge of a jump is missed: it goes with its unit.
+        saliency[np.isin(free, edge_places(state.expression))] = np.inf
         for k in np.argsort(saliency)[:2]:
             # Far above the limit a trial would be in vain: the saliency is a good guess.
             if saliency[k] > 4.0 * (limit - 1.0) * error + ROUNDING:

@@ -31,6 +31,7 @@ from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
 from ieql.training.fast.power_laws import power_laws
 from ieql.training.fast.separate import separated
+from ieql.training.fast.shapes import shapes
 from ieql.training.fast.state import FastState, Progress
 from ieql.training.fast.surface import with_surface
 from ieql.training.fast.waves import waves
@@ -237,7 +238,7 @@ class FastTrainer(Trainer):
 
 
 def _first_look(state: FastState, k: int, budget: Budget) -> None:
-    """Guesses, and what a straight line in logarithms and a periodogram tell, before any search."""
+    """Guesses, and what a straight line in logarithms, a periodogram and a look at kinks tell."""
     task = state.tasks[k]
     with np.errstate(all="ignore"):
         for guess in task.guesses:
@@ -247,6 +248,9 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
                 state.add(k, candidate)
         if not task.has_rule:
             _look_for_waves(state, k, budget)
+        for variant in task.variants:
+            for candidate in shapes(variant, budget.deadline):
+                state.add(k, candidate)
     state.progress[k].looked = True
     _measure(state, k, budget)
 

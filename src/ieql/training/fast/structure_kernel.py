@@ -39,9 +39,12 @@ from ieql.training.fast.styles import (
     EXPONENT,
     FACTOR,
     FIXED,
+    LEADING,
+    LEVEL,
     OUTPUT,
     PLAIN,
     POWER,
+    RAISED_TO,
     SHIFTED,
     SQUARED,
     WAVE,
@@ -154,8 +157,10 @@ def _constants(code: Code, shape: Shape, offsets: int, linear: bool) -> Indices:
         style = shape.style[s]
         if linear and style != OUTPUT and shape.owner[s] < 0:
             continue
-        if style in (OUTPUT, WAVE, PLAIN):
+        if style in (OUTPUT, WAVE, PLAIN, RAISED_TO, LEVEL):
             offset, first = True, 0
+        elif style == LEADING:
+            offset, first = False, 1
         elif style in (EXPONENT, POWER):
             offset, first = False, 0
         elif style == FIXED:
@@ -227,6 +232,27 @@ def _draw_offset(
 
 
 @exact
+def _draw_level(
+    code: Code, s: int, theta: Row, z: Row, leading: Row, m: int, state: Random
+) -> None:
+    """Scale a sum that competes with another, and move it: both are equal somewhere."""
+    low, high = _range(leading, m)
+    least, most = _range(z, m)
+    if most > least:
+        factor = _signed(state, 0.3, 3.0) * max(high - low, 1e-12) / (most - least)
+        for j in range(code.ptr[s], code.ptr[s + 1]):
+            theta[s + j + 1] *= factor
+        for i in range(m):
+            z[i] *= factor
+        least, most = _range(z, m)
+    there, here = _uniform(state), _uniform(state)
+    offset = low + (high - low) * there - (least + (most - least) * here)
+    theta[code.ptr[s] + s] = offset
+    for i in range(m):
+        z[i] += offset
+
+
+@exact
 def _draw(
     code: Code, shape: Shape, theta: Row, XT: Matrix, low: Row, high: Row, offsets: int, work: Work,
     state: Random,
@@ -246,10 +272,12 @@ def _draw(
                     theta[q + j + 1] = 1.0
                 _affine(code, theta, q, Y, Z[q], m)
                 continue
-            theta[place] = 0.0
+            theta[place] = _between(state, 0.3, 3.0) if style == RAISED_TO else 0.0
             _draw_weights(code, q, style, theta, low, high, state)
             _affine(code, theta, q, Y, Z[q], m)
-            if style in (EXPONENT, POWER):
+            if style == LEVEL:
+                _draw_level(code, q, theta, Z[q], Z[s], m, state)
+            if style in (EXPONENT, POWER, RAISED_TO, LEADING, LEVEL):
                 continue
             if not _has_offset(offsets, q) and style not in (WAVE, PLAIN, SHIFTED):
                 if style == EDGE:

@@ -195,10 +195,13 @@ class Grammar:
             elif unit is DIV:
                 for args in self._quotients(inside):
                     yield Term(unit, place, args, size)
-            elif unit.arity == 1:
+            elif unit.arity == 1 or unit.raises:
                 for s in self._sums[inside]:
                     if self._fits(s, unit.name, 0) and not self._is_shorter(unit, s):
-                        yield Term(unit, place, (s,), size)
+                        yield Term(unit, place, (s, ()) if unit.raises else (s,), size)
+            elif unit.selects:
+                for args in self._selections(unit, inside):
+                    yield Term(unit, place, args, size)
             else:
                 for a in range(1, inside):
                     for s in self._sums[a]:
@@ -341,6 +344,18 @@ class Grammar:
             self.terms[t].unit is LOG and self.terms[t].args[0] == base
             for t in self.terms[power[0]].args[0]
         )
+
+    def _selections(self, unit: Unit, size: int) -> Iterator[tuple[Terms, Terms]]:
+        """A sum and a number of which one is selected, or two sums in either order."""
+        for s in self._sums[size]:
+            if self._fits(s, unit.name, 0):
+                yield s, ()
+        for part in range(1, size // 2 + 1):
+            for k, s in enumerate(self._sums[part]):
+                others = self._sums[size - part]
+                for t in others[k + 1 :] if 2 * part == size else others:
+                    if self._fits(s, unit.name, 0) and self._fits(t, unit.name, 1):
+                        yield s, t
 
     def _quotients(self, size: int) -> Iterator[tuple[Terms, Terms]]:
         for below in self._sums[size]:

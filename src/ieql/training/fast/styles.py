@@ -8,10 +8,13 @@ __all__ = [
     "EXPONENT",
     "FACTOR",
     "FIXED",
+    "LEADING",
+    "LEVEL",
     "NO_OFFSETS",
     "OUTPUT",
     "PLAIN",
     "POWER",
+    "RAISED_TO",
     "SHIFTED",
     "SQUARED",
     "WAVE",
@@ -35,6 +38,13 @@ POWER = 8
 """An exponent of logarithms alone: the weights are powers."""
 SHIFTED = 9
 """A denominator with a single exponential: without its offset the quotient is an exponential."""
+RAISED_TO = 10
+"""A fitted exponent, and nothing else."""
+LEADING = 11
+"""The first of two arguments of which one is selected: without an offset, which would be one of the
+whole; its first weight is 1."""
+LEVEL = 12
+"""The other one, a number or a sum that crosses the first."""
 
 NO_OFFSETS, ALL_OFFSETS = -2, -1
 """Which of the offsets that a structure may do without are fitted; a number is that of the one sum

@@ -375,8 +375,8 @@ def _layout(
     if calls is None:
         return None
     blocks = [
-        (k, b.unit.code, call, b.unit.arity, b.args[0].start, b.args[-1].start, b.sources.start,
-         b.sources.stop - b.sources.start)
+        (k, b.unit.trained.code, call, b.unit.arity, b.args[0].start, b.args[-1].start,
+         b.sources.start, b.sources.stop - b.sources.start)
         for (k, b), call in zip(found, calls.tolist(), strict=True)
     ]  # fmt: skip
     # Units of one argument have no second domain to leave.

@@ -122,7 +122,7 @@ def forward(network: Network, W: Array, alpha: Array, XT: Array) -> tuple[Array,
 
     def value(block: Block, Z: Array) -> Array:
         args, inside = _relaxed(block, Z, alpha)
-        return np.where(inside, block.unit.value(*args), 0.0)
+        return np.where(inside, block.unit.trained.value(*args), 0.0)
 
     return network.forward(W, XT, value=value)
 
@@ -205,7 +205,7 @@ def _credit(
     with np.errstate(all="ignore"):
         args, inside = _relaxed(block, Z, alpha)
         for a, rows in enumerate(block.args):
-            slope = np.where(inside, block.unit.derivatives[a](*args), 0.0) * sensitivity
+            slope = np.where(inside, block.unit.trained.derivatives[a](*args), 0.0) * sensitivity
             D[rows] += slope
             if a in block.unit.singular and np.isfinite(block.unit.domains[a][0]):
                 d_alpha[rows] += slope.sum(axis=1)
