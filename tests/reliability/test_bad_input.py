@@ -24,7 +24,8 @@ import ieql.run.folder
 from fitted import model as hand_made
 from ieql import IeqlError, IEQLRegressor
 from ieql.cli import app
-from ieql.data.table import read_csv, split_target, warn_of_rounding
+from ieql.data.reading import read_csv
+from ieql.data.table import split_target, warn_of_rounding
 from ieql.errors import OutsideDomainWarning
 from ieql.model import from_form
 

@@ -1,0 +1,410 @@
+"""A text as a frame: parsed as its layout says, with one decimal mark, and its columns cleaned."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from ieql.data.cells import Cleaned, ColumnKind, Marks, clean, marks_in
+from ieql.data.layout import Layout
+from ieql.data.notes import Kind, Note, listed
+from ieql.data.text_content import BLANKS, TextContent, delimiter, prepared
+from ieql.errors import IeqlError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Columns", "cleaned", "read_text"]
+
+UNNAMED = "\0unnamed "
+"""Begins the name of a column that has none in the header; no file can hold it."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, cleaned, and what was noticed.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        The columns that have names.
+    kinds : mapping
+        What each holds, see `ColumnKind`.
+    units : mapping
+        Units that stood in the cells or below the header.
+    decimal : str
+        The decimal mark of the file.
+    notes : tuple of Note
+        What was recognised and what was left out.
+    """
+
+    frame: pd.DataFrame
+    kinds: Mapping[str, str]
+    units: Mapping[str, str] = field(default_factory=dict)
+    decimal: str = "."
+    notes: tuple[Note, ...] = ()
+
+
+def read_text(
+    content: TextContent,
+    layout: Layout,
+    *,
+    decimal: str | None = None,
+    na: Collection[str] = (),
+    as_text: Collection[str] = (),
+) -> Columns:
+    """Read the rows below the header.
+
+    Parameters
+    ----------
+    content : TextContent
+        The text.
+    layout : Layout
+        Where the table stands in it.
+    decimal : "." or ",", optional
+        The decimal mark; by default what the cells tell.
+    na : collection of str
+        Words for missing cells besides the usual ones.
+    as_text : collection of str
+        Columns that are kept as they are written.
+
+    Raises
+    ------
+    IeqlError
+        If a row is longer or shorter than the header, a column with data has no name, or if the
+        cells do not tell the decimal mark.
+    """
+    names = _checked_names(content, layout)
+    as_text = [name for name in as_text if name in names]
+    frame = _parse(content, layout, names, ".", as_text)
+    notes: list[Note] = []
+    if decimal is None:
+        decimal = _decimal(content, layout, names, frame, na)
+    if decimal == ",":
+        if layout.separator == ",":  # within quotation marks
+            frame = _parse(content, layout, names, ".", names)
+        else:
+            frame = _parse(content, layout, names, ",", as_text)
+        notes.append(Note(Kind.READ, "numbers have a decimal comma"))
+    frame, said = _without_unnamed(content, layout, frame)
+    notes += said
+    frame, said = _without_repeated_header(frame)
+    notes += said
+    return cleaned(frame, decimal, na, layout.units, notes, as_text)
+
+
+# --- parsing ---------------------------------------------------------------------------------
+
+
+def _checked_names(content: TextContent, layout: Layout) -> list[str]:
+    """The names of the header, one for each column: those without a name get one of ours."""
+    found = list(layout.names)
+    named = [name for name in found if name.strip()]
+    for name in named:
+        if named.count(name) > 1:
+            raise IeqlError(
+                f"The column name {name!r} appears {named.count(name)} times in the header of "
+                f"{content.name}; every column needs its own name."
+            )
+    return [name if name.strip() else f"{UNNAMED}{j}" for j, name in enumerate(found, start=1)]
+
+
+@contextlib.contextmanager
+def _opened(content: TextContent, layout: Layout) -> Iterator[TextIO]:
+    """The text from the first row of data on, as a parser of CSV can read it."""
+    if content.is_to_prepare(layout.separator):
+        lines = (
+            prepared(line, layout.separator)
+            for number, line in content.lines()
+            if number >= layout.first_line
+        )
+        yield io.StringIO("".join(lines), newline="")
+        return
+    with content.open() as file:
+        for _ in range(layout.first_line - 1):
+            file.readline()
+        yield file
+
+
+def _parse(
+    content: TextContent,
+    layout: Layout,
+    names: Sequence[str],
+    decimal: str,
+    as_text: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Read the rows below the header with pandas' fast parser."""
+    import pandas as pd
+
+    if not layout.first_line:
+        raise IeqlError(f"{content.name} has a header but no data rows.")
+    try:
+        frame = _parsed(content, layout, names, decimal, as_text)
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        width = _refuse_ragged(content, layout, len(names))
+        if width <= len(names):
+            reason = str(error).strip()
+            raise IeqlError(f"{content.name} cannot be read as a CSV file: {reason}.") from error
+        # Empty cells behind the last column.
+        more = [f"{UNNAMED}{j}" for j in range(len(names) + 1, width + 1)]
+        frame = _parsed(content, layout, [*names, *more], decimal, as_text)
+    if not len(frame):
+        raise IeqlError(f"{content.name} has a header but no data rows.")
+    if frame.iloc[:, -1].isna().any():  # pandas fills rows that are too short without a word
+        _refuse_ragged(content, layout, len(names))
+    return frame
+
+
+def _parsed(
+    content: TextContent,
+    layout: Layout,
+    names: Sequence[str],
+    decimal: str,
+    as_text: Sequence[str],
+) -> pd.DataFrame:
+    import pandas as pd
+
+    with _opened(content, layout) as file, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(
+                file,
+                sep=delimiter(layout.separator),
+                skipinitialspace=layout.separator == BLANKS,
+                decimal=decimal,
+                header=None,
+                names=list(names),
+                index_col=False,
+                low_memory=False,
+                keep_default_na=False,
+                na_values=[""],  # other words are kept, so that they can be named
+                dtype=dict.fromkeys(as_text, "str"),
+            )
+        except pd.errors.EmptyDataError:
+            return pd.DataFrame(columns=list(names))
+
+
+def _refuse_ragged(content: TextContent, layout: Layout, n: int) -> int:
+    """Raise if a row has another number of fields than the header, naming its line.
+
+    Empty cells behind the last column do no harm: the largest number of fields is returned.
+    """
+    rows = [
+        (line, len(fields), any(f.strip() for f in fields[n:]))
+        for line, fields in content.rows(layout.separator, layout.first_line - 1)
+    ]
+    least = max((k for k, name in enumerate(layout.names, start=1) if name.strip()), default=1)
+    others = {width for _, width, _ in rows}
+    bad = [(line, width) for line, width, is_full in rows if is_full or width < least]
+    if len(bad) == len(rows) > 1 and len(others) == 1:  # the separator is to blame
+        raise IeqlError(
+            f"{content.name}: the header has {n} field(s) between {layout.separator!r} but every "
+            f"row has {others.pop()}; name every column, use one separator in all lines, and a "
+            "decimal point where the comma separates."
+        )
+    for line, width in bad:
+        raise IeqlError(
+            f"{content.name}, line {line} has {width} field(s) but the header has {n}; complete "
+            "or delete that line."
+        )
+    return max(others, default=n)
+
+
+# --- the decimal mark ------------------------------------------------------------------------
+
+
+def _decimal(
+    content: TextContent,
+    layout: Layout,
+    names: Sequence[str],
+    frame: pd.DataFrame,
+    na: Collection[str],
+) -> str:
+    """The one decimal mark of the file, as its cells tell; refused if they do not."""
+    found = {name: marks_in(_texts(frame[name]), na) for name in _text_columns(frame)}
+    fractions = [name for name in frame.columns if name not in found and _has_points(frame[name])]
+    certain = [name for name in fractions if _needs_point(frame[name])]
+    found |= {name: Marks(frozenset(".")) for name in certain}
+    has_commas = any("," in marks.decimal or marks.unclear for marks in found.values())
+    is_open = not certain and layout.separator != ","  # a comma between columns is no decimal one
+    if len(certain) < len(fractions) and (has_commas or is_open):
+        raw = _parse(content, layout, names, ".", names)  # as they are written: 1.500, not 1.5
+        found |= {name: marks_in(_texts(raw[name]), na) for name in fractions}
+    comma = [name for name, marks in found.items() if "," in marks.decimal]
+    point = [name for name, marks in found.items() if "." in marks.decimal]
+    if comma and point:
+        if set(comma) & set(point):
+            return "."  # its cells are named when they are asked for
+        raise IeqlError(
+            f"{content.name}: column {comma[0]!r} is written with a decimal comma and column "
+            f"{point[0]!r} with a decimal point; use the same mark in the whole file."
+        )
+    if comma or point:
+        return "," if comma else "."
+    for name, marks in found.items():
+        for mark, cell in marks.unclear.items():
+            raise IeqlError(
+                f"{content.name}, column {name!r} holds {cell!r}, in which the "
+                f"{'point' if mark == '.' else 'comma'} may stand before decimals or between "
+                "thousands, and no other cell tells; say which is the decimal mark: --decimal=, or "
+                "--decimal=."
+            )
+    return "."
+
+
+def _text_columns(frame: pd.DataFrame) -> list[str]:
+    from pandas.api.types import is_numeric_dtype
+
+    return [name for name in frame.columns if not is_numeric_dtype(frame[name].dtype)]
+
+
+def _texts(column: pd.Series[Any]) -> list[str]:
+    return [str(value) for value in column.dropna().unique()]
+
+
+def _has_points(column: pd.Series[Any]) -> bool:
+    """Whether numbers that were read with a decimal point may have one."""
+    return column.dtype.kind == "f"
+
+
+def _needs_point(column: pd.Series[Any]) -> bool:
+    """Whether some number has a decimal point for certain, and none between thousands."""
+    values = np.abs(column.to_numpy(np.float64, na_value=np.nan))
+    values = values[np.isfinite(values)]
+    thousands = values * 1000
+    with np.errstate(over="ignore"):
+        off = np.abs(thousands - np.round(thousands)) > 1e-6 * np.maximum(values, 1)
+    return bool(np.any(off | ((values > 0) & (values < 1))))
+
+
+# --- columns ---------------------------------------------------------------------------------
+
+
+def _without_unnamed(
+    content: TextContent, layout: Layout, frame: pd.DataFrame
+) -> tuple[pd.DataFrame, list[Note]]:
+    """Leave out columns without a name if they are empty or count the rows; refuse others."""
+    unnamed = [name for name in frame.columns if name.startswith(UNNAMED)]
+    empty, counting = [], []
+    for name in unnamed:
+        column = frame[name]
+        if not any(text.strip() for text in _texts(column)):
+            empty.append(name)
+        elif name == f"{UNNAMED}1" and _counts_rows(column):
+            counting.append(name)
+        else:
+            raise IeqlError(
+                f"{content.name}, line {layout.header_line}: column {name[len(UNNAMED) :]} has no "
+                "name; name it in the header or delete it (a row index written by pandas is left "
+                "out with index=False)."
+            )
+    notes = []
+    if empty:
+        words = f"{len(empty)} empty column(s) without a name"
+        notes.append(Note(Kind.LEFT_OUT, words))
+    if counting:
+        notes.append(Note(Kind.LEFT_OUT, "the first column, which has no name and counts the rows"))
+    return frame.drop(columns=unnamed), notes
+
+
+def _counts_rows(column: pd.Series[Any]) -> bool:
+    return column.dtype.kind == "i" and any(
+        np.array_equal(column.to_numpy(), np.arange(start, start + len(column))) for start in (0, 1)
+    )
+
+
+def _without_repeated_header(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Leave out rows that repeat the header, as loggers write that were started again.
+
+    The columns are parsed again: because of such a row all of them are text.
+    """
+    import pandas as pd
+
+    if not len(frame.columns) or len(_text_columns(frame)) < len(frame.columns):
+        return frame, []
+    repeated = np.ones(len(frame), dtype=bool)
+    for name in frame.columns:
+        repeated &= (frame[name].astype(object).map(str).str.strip() == name.strip()).to_numpy(bool)
+    if not repeated.any() or repeated.all():
+        return frame, []
+    kept = frame[~repeated].reset_index(drop=True)
+    for name in kept.columns:
+        with contextlib.suppress(ValueError, TypeError):
+            kept[name] = pd.to_numeric(kept[name])
+    return kept, [Note(Kind.LEFT_OUT, f"{int(repeated.sum())} row(s) that repeat the header")]
+
+
+def cleaned(
+    frame: pd.DataFrame,
+    decimal: str,
+    na: Collection[str] = (),
+    units: Mapping[str, str] | None = None,
+    notes: Sequence[Note] = (),
+    as_text: Collection[str] = (),
+) -> Columns:
+    """Clean every column, and say for each thing done in which columns it was."""
+    import pandas as pd
+
+    numbers = [x for x in (_number(text) for text in na) if x is not None]
+    columns: dict[str, Cleaned] = {}
+    told_missing: list[str] = []
+    for name in frame.columns:
+        column = frame[name]
+        if name in as_text:
+            columns[name] = Cleaned(column, ColumnKind.TEXT)
+        elif column.dtype.kind in "mM":
+            kind = ColumnKind.DATE if column.notna().any() else ColumnKind.EMPTY
+            columns[name] = Cleaned(column, kind)
+        elif name in _text_columns(frame[[name]]):
+            columns[name] = clean(column, decimal, na)
+        else:
+            columns[name] = Cleaned(column, ColumnKind.NUMBER)
+        done = columns[name]
+        if done.kind == ColumnKind.NUMBER and numbers and done.values.dtype.kind in "iuf":
+            hit = done.values.isin(numbers)
+            if hit.any():
+                told_missing.append(name)
+                values = done.values.astype(np.float64).mask(hit)
+                columns[name] = Cleaned(values, done.kind, done.unit, done.grouped, done.words)
+        if columns[name].values.isna().all():
+            columns[name] = Cleaned(columns[name].values, ColumnKind.EMPTY)
+    said = [*notes, *_about_cells(columns)]
+    if told_missing:
+        said.append(Note(Kind.READ, f"{', '.join(na)} means a missing cell, as told"))
+    found = {name: c.unit for name, c in columns.items() if c.unit} | dict(units or {})
+    table = pd.DataFrame({name: c.values for name, c in columns.items()}, index=frame.index)
+    kinds = {name: c.kind for name, c in columns.items()}
+    return Columns(table, kinds, found, decimal, tuple(said))
+
+
+def _about_cells(columns: Mapping[str, Cleaned]) -> list[Note]:
+    notes = []
+    grouped = [name for name, c in columns.items() if c.grouped]
+    if grouped:
+        example = columns[grouped[0]].grouped
+        words = f"thousands separators, such as {example!r}, in {listed(grouped)}"
+        notes.append(Note(Kind.READ, words))
+    for unit in dict.fromkeys(c.unit for c in columns.values() if c.unit):
+        names = [name for name, c in columns.items() if c.unit == unit]
+        words = f"{unit!r} stands behind every number of {listed(names)}, which is used as written"
+        notes.append(Note(Kind.READ, words))
+    counts: dict[str, int] = {}
+    for c in columns.values():
+        for word, n in c.words.items():
+            counts[word] = counts.get(word, 0) + n
+    if counts:
+        words = ", ".join(f"{word!r} ({n})" for word, n in list(counts.items())[:6])
+        notes.append(Note(Kind.READ, f"these cells count as missing: {words}"))
+    return notes
+
+
+def _number(text: str) -> float | None:
+    with contextlib.suppress(ValueError):
+        return float(text.replace(",", "."))
+    return None
