@@ -107,14 +107,9 @@ def test_numbers_survive_the_file(tmp_path_factory: pytest.TempPathFactory, X: n
             "its own name.",
         ),
         (
-            ",a\n0,2\n",
+            ",a\n7,2\n5,4\n",
             "'data.csv', line 1: column 1 has no name; name it in the header or delete it (a row "
             "index written by pandas is left out with index=False).",
-        ),
-        (
-            "1.5,2.5\n3.5,4.5\n",
-            "'data.csv', line 1 holds numbers where the column names are expected; put a header "
-            "line above the data.",
         ),
         (
             "a,b\n1,2\n\n3,4,5\n",
@@ -160,9 +155,8 @@ def test_missing_cells_are_read_and_left_to_the_check(write: Write) -> None:
         check_table(frame)
 
 
-@pytest.mark.parametrize(("cell", "row"), [("n.a.?", 3), ("1.234,5", 3)], ids=["word", "thousands"])
-def test_the_odd_cell_of_a_decimal_comma_file_is_named(write: Write, cell: str, row: int) -> None:
-    text = "a;b\n1,5;1\n2,5;2\n" + f"{cell};3\n" + "4,5;4,5\n" * 8
+def test_the_odd_cell_of_a_decimal_comma_file_is_named(write: Write) -> None:
+    text = "a;b\n1,5;1\n2,5;2\n" + "n.a.?;3\n" + "4,5;4,5\n" * 8
     with pytest.raises(IeqlError) as caught:
         check_table(read_csv(write(text)))
-    assert f"X, column 'a' holds {cell!r} in data row {row}" in str(caught.value)
+    assert "X, column 'a' holds 'n.a.?' in data row 3" in str(caught.value)

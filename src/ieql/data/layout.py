@@ -200,9 +200,10 @@ def _block(rows: Sequence[Row], na: Collection[str]) -> Block | None:
     if not numeric:
         return None
     least = max(len(_without_end(fields)) for fields in lower)
-    data = next(
-        (k for k, (_, fields) in enumerate(rows) if _is_row_of_data(fields, numeric, na)), None
-    )
+    are_data = [_is_row_of_data(fields, numeric, na) for _, fields in rows]
+    # Two in a row: a preamble may have a number in a line of its own.
+    pairs = itertools.zip_longest(are_data, are_data[1:], fillvalue=True)
+    data = next((k for k, both in enumerate(pairs) if all(both)), None)
     if data is None:
         return None
     above = [k for k in range(data) if not _is_row_of_gaps(rows[k][1], na)]
@@ -256,7 +257,7 @@ def _is_row_of_data(fields: Sequence[str], numeric: Sequence[int], na: Collectio
     cells = [fields[j] for j in numeric if j < len(fields)]
     n = sum(_is_numeric(cell) for cell in cells)
     gaps = sum(is_missing(cell, na) for cell in cells)
-    return n > 0 and 2 * (n + gaps) > len(numeric)
+    return n > 0 and 2 * (n + gaps) >= len(numeric)
 
 
 def _is_row_of_gaps(fields: Sequence[str], na: Collection[str]) -> bool:

@@ -366,6 +366,12 @@ def _notes_of_several(tables: Sequence[Table]) -> list[Note]:
 def _without(tables: Sequence[Table], names: Sequence[str]) -> list[Table]:
     """The tables without the columns that the user does not want, each of which one must have."""
     columns = [column for table in tables for column in table.frame.columns]
+    # A name may itself have a comma in it; else several are separated by commas.
+    names = [
+        part if part in columns else part.strip()
+        for name in names
+        for part in ([name] if name in columns else name.split(","))
+    ]
     for name in names:
         if name not in columns:
             raise IeqlError(

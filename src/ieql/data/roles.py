@@ -21,7 +21,7 @@ from ieql.errors import IeqlError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "Roles", "Taken", "inputs_of", "take"]
+__all__ = ["MISSING", "Roles", "Taken", "input_columns", "inputs_of", "take"]
 
 MISSING = ("drop", "error")
 """What may be done about rows with gaps: leave them out, or refuse the table."""
@@ -170,6 +170,26 @@ def inputs_of(table: Table, roles: Roles) -> tuple[tuple[str, ...], list[Note]]:
     return tuple(name for name in free if table.kinds[name] in usable), notes
 
 
+def input_columns(table: Table, names: Sequence[str], origins: Mapping[str, str]) -> pd.DataFrame:
+    """The inputs of a fit from another table, gaps included.
+
+    Times are counted from where the fit began to count.
+    """
+    for name in names:
+        kind = table.kinds[name]
+        if name in origins and kind not in (ColumnKind.DATE, ColumnKind.EMPTY):
+            raise IeqlError(
+                f"{table.name}, column {name!r} holds {kind}, but it held dates or times in the "
+                "fit; give them here, too."
+            )
+    known = {name for name in names if name in origins}
+    X = table.frame[list(names)]
+    if known:
+        X, _, _ = _with_seconds(table, X, origins)
+    _check_numbers(table, X)
+    return X
+
+
 def _with_seconds(
     table: Table, X: pd.DataFrame, origins: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
@@ -177,7 +197,7 @@ def _with_seconds(
     found: dict[str, str] = {}
     notes = []
     for name in X.columns:
-        if table.kinds[name] != ColumnKind.DATE:
+        if table.kinds[name] != ColumnKind.DATE or (origins and name not in origins):
             continue
         where = f"{table.name}, column {name!r}"
         order = table.reading.dates
