@@ -146,7 +146,12 @@ def clean(column: pd.Series[Any], decimal: str, na: Collection[str] = ()) -> Cle
     if all(is_date(text.strip()) for text in kept):
         return Cleaned(raw, ColumnKind.DATE, words=words)
     weights = counts[~missing]
-    share = sum(n for n, x in zip(weights, numbers, strict=True) if x is not None) / weights.sum()
+    # With either mark: a column that has both is one of numbers, and wrong.
+    other = "," if decimal == "." else "."
+    are_numbers = [
+        x is not None or number_of(t, other) is not None for t, x in zip(kept, numbers, strict=True)
+    ]
+    share = weights[np.array(are_numbers)].sum() / weights.sum()
     kind = ColumnKind.MIXED if share > MOSTLY else ColumnKind.TEXT
     return Cleaned(raw, kind, words=words)
 

@@ -74,8 +74,7 @@ def seconds_since(
     import pandas as pd
 
     if column.dtype.kind == "m":
-        times = column / pd.Timedelta(seconds=1)
-        return _since(np.asarray(times, dtype=np.float64), origin, where)
+        return _since(column.dt.total_seconds().to_numpy(np.float64), origin, where)
     if column.dtype.kind == "M":
         stamps = pd.DatetimeIndex(column)
         stamps = stamps if stamps.tz is None else stamps.tz_convert("UTC").tz_localize(None)

@@ -132,7 +132,7 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
     kept = complete & ~held
     for part in (X, y):
         check_table(part[kept], table.name, min_rows=min_rows)
-    notes += [*sentinel_notes(X.join(y)[kept]), *twin_notes(X[kept])]
+    notes += [*sentinel_notes(X.join(y)[kept]), *twin_notes(X.join(y)[kept])]
     weight = _weights(table, roles, kept)
     groups = None if roles.groups is None else table.frame[roles.groups][kept]
     outside = None

@@ -160,7 +160,7 @@ def _command(table: Table, columns: Sequence[ColumnFacts], units: dict[str, str]
             words.append(flag)
         else:
             for part in value if isinstance(value, list) else [value]:
-                words += [flag, str(part)] if name != "na" else [f"{flag}={part}"]
+                words += [flag, str(part)]
     if set(units) & set(names):
         words.append("--units")
     return shlex.join(words)
@@ -187,7 +187,7 @@ def sentinel_notes(frame: pd.DataFrame) -> list[Note]:
             if n and _is_apart(number, n, values):
                 words = (
                     f"{number:g} stands {n} time(s) in {str(name)!r}, apart from all other values; "
-                    f"if it means a missing cell, say --na={number:g}"
+                    f"if it means a missing cell, say --na {number:g}"
                 )
                 notes.append(Note(Kind.WARNING, words))
     return notes
@@ -223,6 +223,7 @@ def _far_off(frame: pd.DataFrame) -> list[Note]:
     found = []
     for name in frame.columns:
         values = _values(frame[name])
+        values = values[~np.isin(np.abs(values), SENTINELS)]
         if len(values) < 24:
             continue
         first, third = np.quantile(values, [0.25, 0.75])
