@@ -55,7 +55,7 @@ OPTIONS: dict[str, tuple[Any, Any, Any]] = {
         typer.Option(
             "--decimal",
             metavar="MARK",
-            help="Decimal mark, a point or a comma; the other one stands between thousands.  "
+            help="Decimal mark, point or comma; the other one stands between thousands.  "
             "[default: what the cells tell]",
         ),
     ),

@@ -257,7 +257,7 @@ STORIES = (
     Story(
         "the same, and the user says which",
         "speed;torque\n" + "".join(f"{i + 1}.250;{i * i}\n" for i in range(N)),
-        options={"decimal": ","},
+        options={"decimal": "comma"},
         inputs=("speed",),
         changed={
             "speed": [1000.0 * (i + 1) + 250 for i in range(N)],
@@ -367,7 +367,8 @@ STORIES = (
     Story(
         "two lines of names",
         lines(header="n_act,tau,M_act\nspeed,load,torque"),
-        refused="lines 1 and 2 may both name the columns; say --skip-rows 0 for the first",
+        refused="lines 1 and 2 may both name the columns; say --units-row for the first, "
+        "or --skip-rows 1 for the second",
     ),
     Story(
         "the same, and the user says that one line is to be skipped",
@@ -378,7 +379,7 @@ STORIES = (
     Story(
         "a line of descriptions below the names, which the user names as such",
         lines(header="speed,load,torque\nDrehzahl,Last,Moment"),
-        options={"units_row": True, "skip_rows": 0},
+        options={"units_row": True},
         said=("line 2 is left out",),
     ),
     Story("packed with gzip", gzip.compress(lines().encode()), file="bench.csv.gz"),

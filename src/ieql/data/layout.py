@@ -122,6 +122,10 @@ def find_layout(
         block = replace(block, header=0, data=1)
     elif skip_rows is not None:
         block = replace(block, header=0, units=1 if block.units == 1 else None, data=1)
+    elif units_row and block.units is None and block.header is not None:
+        above = block.header - 1
+        if above >= 0 and _are_names(rows[above][1], block.width):
+            block = replace(block, header=above, units=block.header)
     named = _commented_header(content, rows, block, separator) if not no_header else None
     if named is not None:
         line, names = named
@@ -337,9 +341,8 @@ def _about_preamble(
     if upper[-1] == block.header - 1 and _are_names(rows[upper[-1]][1], block.width):
         one, other = rows[upper[-1]][0], header_line
         raise IeqlError(
-            f"{content.name}: lines {one} and {other} may both name the columns; say --skip-rows "
-            f"{one - 1} for the first (with --units-row if the other is to be left out) or "
-            f"--skip-rows {other - 1} for the second."
+            f"{content.name}: lines {one} and {other} may both name the columns; say --units-row "
+            f"for the first, or --skip-rows {other - 1} for the second."
         )
     words = f"line {header_line} names the columns; the {len(upper)} line(s) above are left out"
     return [Note(Kind.READ, words)]

@@ -78,6 +78,8 @@ class Reading:
         skip = said.get("skip_rows")
         if skip is not None and (isinstance(skip, bool) or not isinstance(skip, int) or skip < 0):
             raise IeqlError(f"skip_rows must be a whole number from 0 on, not {skip!r}.")
+        marks = {"point": ".", "comma": ","}
+        said["decimal"] = marks.get(str(said.get("decimal")), said.get("decimal"))
         for name, allowed in (("decimal", (".", ",")), ("dates", ORDERS)):
             if said.get(name) not in (None, *allowed):
                 choices = " or ".join(map(repr, allowed))
@@ -189,7 +191,7 @@ def read_table(
         Columns that are kept exactly as they are written.
     **options
         `skip_rows` (lines above the header), `units_row` (True if the line below the header is no
-        data), `no_header` (True if the first line is data), `decimal` ("." or ","), `dates`
+        data), `no_header` (True if the first line is data), `decimal` ("point" or "comma"), `dates`
         ("day-first" or "month-first"), `na` (texts or numbers that mean a missing cell), `exclude`
         (columns to leave out), `sheet` (of an Excel file).
 

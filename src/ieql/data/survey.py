@@ -159,6 +159,7 @@ def _command(table: Table, columns: Sequence[ColumnFacts], units: dict[str, str]
         if value is True:
             words.append(flag)
         else:
+            value = {".": "point", ",": "comma"}.get(value, value) if name == "decimal" else value
             for part in value if isinstance(value, list) else [value]:
                 words += [flag, str(part)]
     if set(units) & set(names):

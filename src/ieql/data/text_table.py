@@ -252,8 +252,7 @@ def _decimal(
             raise IeqlError(
                 f"{content.name}, column {name!r} holds {cell!r}, in which the "
                 f"{'point' if mark == '.' else 'comma'} may stand before decimals or between "
-                "thousands, and no other cell tells; say which is the decimal mark: --decimal=, or "
-                "--decimal=."
+                "thousands, and no other cell tells; say --decimal point or --decimal comma."
             )
     return "."
 
