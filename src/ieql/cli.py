@@ -23,12 +23,12 @@ import typer
 from ieql import __version__
 from ieql.cli_options import FitCommand, fit_options
 from ieql.cli_tables import (
+    check_ids,
     prediction_rows,
     reading_options,
     say,
     source_origins,
     take_reading,
-    written,
 )
 from ieql.console import (
     alternatives_table,
@@ -560,12 +560,15 @@ def predict(
 
     Rows and their order are kept, and so is a decimal comma; a row with a gap gets none.
     """
+    import pandas as pd
+
     from ieql.data.reading import read_table
     from ieql.run.folder import RunFolder, without_formulas
 
     model = _load(run)
     table = read_table(data, **take_reading(chosen))
     shown_ids = [] if ids is None else column_names(ids, table.frame, "--id")
+    check_ids(table, shown_ids, model.target_names_)
     if shown_ids:  # exactly as they are written
         table = read_table(data, as_text=shown_ids, **table.reading.told())
     say(table.notes, quiet=True)
@@ -577,7 +580,7 @@ def predict(
         text = f"The file has no column {column!r}: the constants of the whole fleet are used."
         typer.echo(f"Warning: {visible(text)}", err=True)
     predictions = _predicted(model, X, has_all, groups, index, precise, interval)
-    found = written(predictions, table, shown_ids)
+    found = pd.concat([table.frame[shown_ids], predictions], axis=1)
     # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
     found = without_formulas(found)
     separator = ";" if table.decimal == "," else ","

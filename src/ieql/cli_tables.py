@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from ieql.data.notes import Note
     from ieql.data.reading import Table
 
-__all__ = ["prediction_rows", "reading_options", "say", "source_origins", "take_reading", "written"]
+__all__ = [
+    "check_ids",
+    "prediction_rows",
+    "reading_options",
+    "say",
+    "source_origins",
+    "take_reading",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -158,16 +165,13 @@ def prediction_rows(
     return X, has_all
 
 
-def written(predictions: pd.DataFrame, table: Table, ids: Sequence[str]) -> pd.DataFrame:
-    """Predictions behind the columns that tell which row is which."""
+def check_ids(table: Table, ids: Sequence[str], targets: Sequence[str]) -> None:
+    """Refuse the name of no column, or that of a prediction."""
     for name in ids:
         if name not in table.frame.columns:
             raise IeqlError(
                 f"{table.name} has no column {name!r}, which --id names."
                 f"{nearest(name, table.frame.columns)}"
             )
-        if name in predictions.columns:
+        if name in targets:
             raise IeqlError(f"--id: {name!r} is the name of the prediction; choose another column.")
-    import pandas as pd
-
-    return pd.concat([table.frame[list(ids)], predictions], axis=1)

@@ -25,8 +25,8 @@ __all__ = ["MISSING", "Roles", "Taken", "input_columns", "inputs_of", "take"]
 
 MISSING = ("drop", "error")
 """What may be done about rows with gaps: leave them out, or refuse the table."""
-YES = frozenset(("1", "1.0", "true", "yes", "y", "x", "ja"))
-NO = frozenset(("0", "0.0", "false", "no", "n", "nein", "", "nan"))
+YES = frozenset(("1", "true", "yes", "y", "x", "ja"))
+NO = frozenset(("0", "false", "no", "n", "nein", "", "nan"))
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def held_out_rows(frame: pd.DataFrame, text: str, where: str) -> NDArray[np.bool
     """Which rows are held out; there must be some, and not all."""
     name, value = held_out_column(frame, text)
     column = frame[name]
-    words = [str(cell).strip() for cell in column]
+    words = [f"{c:g}" if isinstance(c, float) else str(c).strip() for c in column]
     if value is not None:
         marked = np.array([word == value or _same(word, value) for word in words], dtype=bool)
     else:
