@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ GROUPED = {
     for mark, other in (".,", ",.")
 }
 SUFFIX = re.compile(r"(?P<number>.*[\d.,])\s*(?P<unit>[^\d\s.,].*)")
+TRUTHS = {"true": 1.0, "false": 0.0}
 MOSTLY = 0.5
 """Above this share of numbers a column is one of numbers, with cells that are wrong."""
 
@@ -114,44 +115,40 @@ def clean(column: pd.Series[Any], decimal: str, na: Collection[str] = ()) -> Cle
     texts = [str(value) for value in found]
     counts = np.bincount(codes[codes >= 0], minlength=len(texts))
     missing = np.array([is_missing(text, na) for text in texts], dtype=bool)
-    words = {t.strip(): int(n) for t, n, gap in zip(texts, counts, missing, strict=True) if gap}
+    words = {texts[k].strip(): int(counts[k]) for k in np.flatnonzero(missing)}
     words.pop("", None)
-    kept = [text for text, gap in zip(texts, missing, strict=True) if not gap]
+    kept = [texts[k] for k in np.flatnonzero(~missing)]
 
-    def taken(value_of: Callable[[str], float | None]) -> pd.Series[Any]:
-        values = [np.nan if gap else value_of(t) for t, gap in zip(texts, missing, strict=True)]
-        return pd.Series(np.array([*values, np.nan], np.float64)[codes], index=column.index)
+    def placed(values: Sequence[float | None]) -> pd.Series[Any]:
+        """One value for each text that is kept, where it stands in the column."""
+        table = np.full(len(texts) + 1, np.nan)  # the last is for empty cells, whose code is -1
+        table[np.flatnonzero(~missing)] = np.array(values, dtype=np.float64)
+        return pd.Series(table[codes], index=column.index)
 
     if not kept:
-        return Cleaned(taken(lambda _: None), ColumnKind.EMPTY, words=words)
+        return Cleaned(placed([]), ColumnKind.EMPTY, words=words)
     numbers = [number_of(text, decimal) for text in kept]
     if None not in numbers:
-        grouped = next((t.strip() for t in kept if _is_grouped(t, decimal)), "")
         if not words and decimal == "." and all(PLAIN["."].fullmatch(text) for text in kept):
             # As they are: whole numbers beyond 2^53 keep their digits for a warning.
             return Cleaned(column, ColumnKind.NUMBER)
-        return Cleaned(
-            taken(lambda t: number_of(t, decimal)), ColumnKind.NUMBER, "", grouped, words
-        )
-    truths = {"true": 1.0, "false": 0.0}
-    if all(text.strip().lower() in truths for text in kept):
-        return Cleaned(taken(lambda t: truths[t.strip().lower()]), ColumnKind.NUMBER, words=words)
+        grouped = next((t.strip() for t in kept if _is_grouped(t, decimal)), "")
+        return Cleaned(placed(numbers), ColumnKind.NUMBER, "", grouped, words)
+    if all(text.strip().lower() in TRUTHS for text in kept):
+        truths = [TRUTHS[text.strip().lower()] for text in kept]
+        return Cleaned(placed(truths), ColumnKind.NUMBER, words=words)
     unit = _common_unit(kept, decimal)
     if unit:
-        return Cleaned(
-            taken(lambda t: number_of(_without(t), decimal)), ColumnKind.NUMBER, unit, "", words
-        )
-    gaps = np.append(missing, True)[codes]
-    raw = column.mask(pd.Series(gaps, index=column.index))
+        numbers = [number_of(_without(text), decimal) for text in kept]
+        return Cleaned(placed(numbers), ColumnKind.NUMBER, unit, "", words)
+    raw = column.mask(pd.Series(np.append(missing, True)[codes], index=column.index))
     if all(is_date(text.strip()) for text in kept):
         return Cleaned(raw, ColumnKind.DATE, words=words)
-    weights = counts[~missing]
     # With either mark: a column that has both is one of numbers, and wrong.
     other = "," if decimal == "." else "."
-    are_numbers = [
-        x is not None or number_of(t, other) is not None for t, x in zip(kept, numbers, strict=True)
-    ]
-    share = weights[np.array(are_numbers)].sum() / weights.sum()
+    either = [x if x is not None else number_of(kept[k], other) for k, x in enumerate(numbers)]
+    weights = counts[~missing]
+    share = weights[[x is not None for x in either]].sum() / weights.sum()
     kind = ColumnKind.MIXED if share > MOSTLY else ColumnKind.TEXT
     return Cleaned(raw, kind, words=words)
 
@@ -189,6 +186,10 @@ CLEAR_GROUPS = re.compile(
 )
 
 
+FEW = 500
+"""Cells that are looked at first."""
+
+
 @dataclass(frozen=True)
 class Marks:
     """What a column tells about the decimal mark.
@@ -205,12 +206,23 @@ class Marks:
     unclear: dict[str, str] = field(default_factory=dict)
 
 
-def marks_in(texts: Iterable[str], na: Collection[str] = ()) -> Marks:
+def marks_in(texts: Sequence[str], na: Collection[str] = ()) -> Marks:
     """What the cells of a column tell about the decimal mark; nothing unless most are numbers.
 
     1.234 is a number with three decimals or a thousand and more. It is the former if the column
     has a whole number of four digits without a mark.
     """
+    first = _marks_in(texts[:FEW], na)
+    if len(texts) <= FEW:
+        return first
+    other = {frozenset("."): ",", frozenset(","): "."}.get(first.decimal)
+    # If some are clear and none has the other mark, the rest will not tell anything else.
+    if other is not None and not any(other in text for text in texts):
+        return first
+    return _marks_in(dict.fromkeys(texts), na)
+
+
+def _marks_in(texts: Iterable[str], na: Collection[str]) -> Marks:
     decimal: set[str] = set()
     unclear: dict[str, str] = {}
     is_long, n_numbers, n_others = False, 0, 0

@@ -112,36 +112,20 @@ def find_layout(
         skip, separator = 1, separator or hint
         notes.append(Note(Kind.FACT, f"its first line says that {hint!r} separates columns"))
     separator, rows, block = _best_block(content, skip, separator, na)
-    if block is None:
-        block = Block(None if no_header else 0, None, 0 if no_header else 1, 0, 0.0)
     if not rows:
         raise IeqlError(f"{content.name} is empty: a header line and data rows are needed.")
-    if no_header:
-        block = replace(block, header=None, units=None, data=0)
-    elif block.header is None and block.data == 0 and _are_whole(rows[0][1]):
-        block = replace(block, header=0, data=1)
-    elif skip_rows is not None:
-        block = replace(block, header=0, units=1 if block.units == 1 else None, data=1)
-    elif units_row and block.units is None and block.header is not None:
-        above = block.header - 1
-        if above >= 0 and _are_names(rows[above][1], block.width):
-            block = replace(block, header=above, units=block.header)
+    block = _as_told(rows, block or Block(0, None, 1, 0, 0.0), skip_rows, units_row, no_header)
+    units: dict[str, str] = {}
     named = _commented_header(content, rows, block, separator) if not no_header else None
     if named is not None:
         line, names = named
         notes.append(
             Note(Kind.READ, f"the names of the columns stand in the comment of line {line}")
         )
-        header_line, first_line, units = line, rows[0][0], {}
+        header_line, first_line = line, rows[0][0]
     elif block.header is None or _is_data(rows, block, na):
-        if block.header is None and block.data > 0 and not no_header:
-            raise IeqlError(
-                f"{content.name}: no line above line {rows[block.data][0]} names its "
-                f"{block.width} columns; write a header line, or say --skip-rows "
-                f"{rows[block.data][0] - 1} and --no-header."
-            )
         names = [f"column{j}" for j in range(1, (block.width or len(rows[0][1])) + 1)]
-        header_line, first_line, units = 0, rows[0][0], {}
+        header_line, first_line = 0, rows[0][0]
         words = f"no header line: the columns are called {names[0]!r} to {names[-1]!r}"
         notes.append(Note(Kind.READ, words))
     else:
@@ -155,6 +139,23 @@ def find_layout(
         words = f"{n} line(s) that begin with {content.comment!r} are comments"
         notes += [Note(Kind.READ, words)] if n else []
     return Layout(separator, tuple(names), first_line, header_line, units, tuple(notes))
+
+
+def _as_told(
+    rows: Sequence[Row], block: Block, skip_rows: int | None, units_row: bool, no_header: bool
+) -> Block:
+    """The table where the user says that it is, as far as something is said."""
+    if no_header:
+        return replace(block, header=None, units=None, data=0)
+    if block.header is None and block.data == 0 and _are_whole(rows[0][1]):
+        return replace(block, header=0, data=1)
+    if skip_rows is not None:
+        return replace(block, header=0, units=1 if block.units == 1 else None, data=1)
+    if units_row and block.units is None and block.header:
+        above = block.header - 1
+        if _are_names(rows[above][1], block.width):
+            return replace(block, header=above, units=block.header)
+    return block
 
 
 def _hint(content: TextContent) -> str:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ieql.data.cells import ColumnKind
+from ieql.data.columns import Columns, cleaned
 from ieql.data.dates import ORDERS
 from ieql.data.layout import find_layout
 from ieql.data.notes import Kind, Note, sentences
 from ieql.data.sheet_files import ARROW_ENDINGS, EXCEL_ENDINGS, frame_of_arrow, sheet_as_text
 from ieql.data.text_content import BLANKS, GAPS, TextContent, content_of_file
-from ieql.data.text_table import Columns, cleaned, read_text
+from ieql.data.text_table import read_text
 from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:

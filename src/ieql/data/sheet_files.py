@@ -120,7 +120,7 @@ def _chosen_sheet(book: Any, sheet: str | None, name: str) -> str:
         )
     if not names:
         raise IeqlError(f"{name} has no sheet with a table.")
-    return full[0] if full else names[0]
+    return str(full[0] if full else names[0])
 
 
 def _has_table(sheet: Any) -> bool:

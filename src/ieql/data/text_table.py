@@ -4,51 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from ieql.data.cells import Cleaned, ColumnKind, Marks, clean, marks_in
+from ieql.data.cells import Marks, marks_in
+from ieql.data.columns import Columns, cleaned, text_columns
 from ieql.data.layout import Layout
-from ieql.data.notes import Kind, Note, listed
+from ieql.data.notes import Kind, Note
 from ieql.data.text_content import BLANKS, TextContent, delimiter, prepared
 from ieql.errors import IeqlError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Columns", "cleaned", "read_text"]
+__all__ = ["read_text"]
 
 UNNAMED = "\0unnamed "
 """Begins the name of a column that has none in the header; no file can hold it."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a table, cleaned, and what was noticed.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        The columns that have names.
-    kinds : mapping
-        What each holds, see `ColumnKind`.
-    units : mapping
-        Units that stood in the cells or below the header.
-    decimal : str
-        The decimal mark of the file.
-    notes : tuple of Note
-        What was recognised and what was left out.
-    """
-
-    frame: pd.DataFrame
-    kinds: Mapping[str, str]
-    units: Mapping[str, str] = field(default_factory=dict)
-    decimal: str = "."
-    notes: tuple[Note, ...] = ()
+FIRST_ROWS = 500
+"""Rows that are looked at for the decimal mark before all of them are."""
 
 
 def read_text(
@@ -82,15 +60,12 @@ def read_text(
     """
     names = _checked_names(content, layout)
     as_text = [name for name in as_text if name in names]
-    frame = _parse(content, layout, names, ".", as_text)
     notes: list[Note] = []
     if decimal is None:
-        decimal = _decimal(content, layout, names, frame, na)
+        decimal, frame = _read_by_marks(content, layout, names, na, as_text)
+    else:
+        frame = _parse_by(content, layout, names, decimal, as_text)
     if decimal == ",":
-        if layout.separator == ",":  # within quotation marks
-            frame = _parse(content, layout, names, ".", names)
-        else:
-            frame = _parse(content, layout, names, ",", as_text)
         notes.append(Note(Kind.READ, "numbers have a decimal comma"))
     frame, said = _without_unnamed(content, layout, frame)
     notes += said
@@ -219,23 +194,90 @@ def _refuse_ragged(content: TextContent, layout: Layout, n: int) -> int:
 # --- the decimal mark ------------------------------------------------------------------------
 
 
-def _decimal(
+def _parse_by(
+    content: TextContent,
+    layout: Layout,
+    names: Sequence[str],
+    decimal: str,
+    as_text: Sequence[str],
+) -> pd.DataFrame:
+    """Read the rows with a decimal mark; if it also separates, cells with it stay text."""
+    if decimal == layout.separator:  # they stand within quotation marks
+        return _parse(content, layout, names, ".", names)
+    return _parse(content, layout, names, decimal, as_text)
+
+
+def _read_by_marks(
+    content: TextContent,
+    layout: Layout,
+    names: Sequence[str],
+    na: Collection[str],
+    as_text: Sequence[str],
+) -> tuple[str, pd.DataFrame]:
+    """Find the one decimal mark of the file in its cells, and read the rows with it.
+
+    With a decimal mark that is likely, pandas reads whole columns at once; what it leaves as text
+    tells whether another one is right.
+    """
+    first = _first_marks(content, layout, names, na)
+    has_comma = any("," in marks.decimal for marks in first.values())
+    likely = "," if has_comma and layout.separator != "," else "."
+    frame = _parse(content, layout, names, likely, as_text)
+    texts = [name for name in text_columns(frame) if name not in as_text]
+    found = {name: marks_in(_texts(frame[name]), na) for name in texts}
+    if likely == ",":  # of the columns of numbers none has a point
+        found = {**first, **found}
+    else:
+        found |= _marks_of_numbers(content, layout, names, frame, found, first, na)
+    decimal = _decimal(content, found)
+    if decimal != likely:
+        frame = _parse_by(content, layout, names, decimal, as_text)
+    return decimal, frame
+
+
+def _marks_of_numbers(
     content: TextContent,
     layout: Layout,
     names: Sequence[str],
     frame: pd.DataFrame,
+    of_texts: Mapping[str, Marks],
+    first: Mapping[str, Marks],
     na: Collection[str],
-) -> str:
-    """The one decimal mark of the file, as its cells tell; refused if they do not."""
-    found = {name: marks_in(_texts(frame[name]), na) for name in _text_columns(frame)}
-    fractions = [name for name in frame.columns if name not in found and _has_points(frame[name])]
-    certain = [name for name in fractions if _needs_point(frame[name])]
-    found |= {name: Marks(frozenset(".")) for name in certain}
-    has_commas = any("," in marks.decimal or marks.unclear for marks in found.values())
+) -> dict[str, Marks]:
+    """What columns tell that were read as numbers with a decimal point.
+
+    Unless a number needs the point, it may have stood between thousands: then the cells are looked
+    at as they are written, 1.500, not 1.5.
+    """
+    fractions = [
+        name for name in frame.columns if name not in of_texts and frame[name].dtype.kind == "f"
+    ]
+    certain = {name: Marks(frozenset(".")) for name in fractions if _needs_point(frame[name])}
+    has_commas = any("," in marks.decimal or marks.unclear for marks in of_texts.values())
     is_open = not certain and layout.separator != ","  # a comma between columns is no decimal one
-    if len(certain) < len(fractions) and (has_commas or is_open):
-        raw = _parse(content, layout, names, ".", names)  # as they are written: 1.500, not 1.5
-        found |= {name: marks_in(_texts(raw[name]), na) for name in fractions}
+    if len(certain) == len(fractions) or not (has_commas or is_open):
+        return certain
+    clear = {name: marks for name in fractions if (marks := first[name]).decimal}
+    if clear and not has_commas:
+        return clear
+    raw = _parse(content, layout, names, ".", names)
+    return {name: marks_in(_texts(raw[name]), na) for name in fractions}
+
+
+def _first_marks(
+    content: TextContent, layout: Layout, names: Sequence[str], na: Collection[str]
+) -> dict[str, Marks]:
+    """What the first rows tell about the decimal mark, by column."""
+    rows = itertools.islice(content.rows(layout.separator, layout.first_line - 1), FIRST_ROWS)
+    fields_of = [fields for _, fields in rows]
+    return {
+        name: marks_in([fields[j] for fields in fields_of if j < len(fields)], na)
+        for j, name in enumerate(names)
+    }
+
+
+def _decimal(content: TextContent, found: Mapping[str, Marks]) -> str:
+    """The one decimal mark of the file, as its cells tell; refused if they do not."""
     comma = [name for name, marks in found.items() if "," in marks.decimal]
     point = [name for name, marks in found.items() if "." in marks.decimal]
     if comma and point:
@@ -257,19 +299,8 @@ def _decimal(
     return "."
 
 
-def _text_columns(frame: pd.DataFrame) -> list[str]:
-    from pandas.api.types import is_numeric_dtype
-
-    return [name for name in frame.columns if not is_numeric_dtype(frame[name].dtype)]
-
-
 def _texts(column: pd.Series[Any]) -> list[str]:
-    return [str(value) for value in column.dropna().unique()]
-
-
-def _has_points(column: pd.Series[Any]) -> bool:
-    """Whether numbers that were read with a decimal point may have one."""
-    return column.dtype.kind == "f"
+    return list(map(str, column.dropna().tolist()))
 
 
 def _needs_point(column: pd.Series[Any]) -> bool:
@@ -325,7 +356,7 @@ def _without_repeated_header(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[No
     """
     import pandas as pd
 
-    if not len(frame.columns) or len(_text_columns(frame)) < len(frame.columns):
+    if not len(frame.columns) or len(text_columns(frame)) < len(frame.columns):
         return frame, []
     repeated = np.ones(len(frame), dtype=bool)
     for name in frame.columns:
@@ -337,73 +368,3 @@ def _without_repeated_header(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[No
         with contextlib.suppress(ValueError, TypeError):
             kept[name] = pd.to_numeric(kept[name])
     return kept, [Note(Kind.LEFT_OUT, f"{int(repeated.sum())} row(s) that repeat the header")]
-
-
-def cleaned(
-    frame: pd.DataFrame,
-    decimal: str,
-    na: Collection[str] = (),
-    units: Mapping[str, str] | None = None,
-    notes: Sequence[Note] = (),
-    as_text: Collection[str] = (),
-) -> Columns:
-    """Clean every column, and say for each thing done in which columns it was."""
-    import pandas as pd
-
-    numbers = [x for x in (_number(text) for text in na) if x is not None]
-    columns: dict[str, Cleaned] = {}
-    told_missing: list[str] = []
-    for name in frame.columns:
-        column = frame[name]
-        if name in as_text:
-            columns[name] = Cleaned(column, ColumnKind.TEXT)
-        elif column.dtype.kind in "mM":
-            kind = ColumnKind.DATE if column.notna().any() else ColumnKind.EMPTY
-            columns[name] = Cleaned(column, kind)
-        elif name in _text_columns(frame[[name]]):
-            columns[name] = clean(column, decimal, na)
-        else:
-            columns[name] = Cleaned(column, ColumnKind.NUMBER)
-        done = columns[name]
-        if done.kind == ColumnKind.NUMBER and numbers and done.values.dtype.kind in "iuf":
-            hit = done.values.isin(numbers)
-            if hit.any():
-                told_missing.append(name)
-                values = done.values.astype(np.float64).mask(hit)
-                columns[name] = Cleaned(values, done.kind, done.unit, done.grouped, done.words)
-        if columns[name].values.isna().all():
-            columns[name] = Cleaned(columns[name].values, ColumnKind.EMPTY)
-    said = [*notes, *_about_cells(columns)]
-    if told_missing:
-        said.append(Note(Kind.READ, f"{', '.join(na)} means a missing cell, as told"))
-    found = {name: c.unit for name, c in columns.items() if c.unit} | dict(units or {})
-    table = pd.DataFrame({name: c.values for name, c in columns.items()}, index=frame.index)
-    kinds = {name: c.kind for name, c in columns.items()}
-    return Columns(table, kinds, found, decimal, tuple(said))
-
-
-def _about_cells(columns: Mapping[str, Cleaned]) -> list[Note]:
-    notes = []
-    grouped = [name for name, c in columns.items() if c.grouped]
-    if grouped:
-        example = columns[grouped[0]].grouped
-        words = f"thousands separators, such as {example!r}, in {listed(grouped)}"
-        notes.append(Note(Kind.READ, words))
-    for unit in dict.fromkeys(c.unit for c in columns.values() if c.unit):
-        names = [name for name, c in columns.items() if c.unit == unit]
-        words = f"{unit!r} stands behind every number of {listed(names)}, which is used as written"
-        notes.append(Note(Kind.READ, words))
-    counts: dict[str, int] = {}
-    for c in columns.values():
-        for word, n in c.words.items():
-            counts[word] = counts.get(word, 0) + n
-    if counts:
-        words = ", ".join(f"{word!r} ({n})" for word, n in list(counts.items())[:6])
-        notes.append(Note(Kind.READ, f"these cells count as missing: {words}"))
-    return notes
-
-
-def _number(text: str) -> float | None:
-    with contextlib.suppress(ValueError):
-        return float(text.replace(",", "."))
-    return None
