@@ -144,11 +144,8 @@ def clean(column: pd.Series[Any], decimal: str, na: Collection[str] = ()) -> Cle
     raw = column.mask(pd.Series(np.append(missing, True)[codes], index=column.index))
     if all(is_date(text.strip()) for text in kept):
         return Cleaned(raw, ColumnKind.DATE, words=words)
-    # With either mark: a column that has both is one of numbers, and wrong.
-    other = "," if decimal == "." else "."
-    either = [x if x is not None else number_of(kept[k], other) for k, x in enumerate(numbers)]
     weights = counts[~missing]
-    share = weights[[x is not None for x in either]].sum() / weights.sum()
+    share = weights[[_is_nearly_number(text) for text in kept]].sum() / weights.sum()
     kind = ColumnKind.MIXED if share > MOSTLY else ColumnKind.TEXT
     return Cleaned(raw, kind, words=words)
 
@@ -160,6 +157,14 @@ def _is_grouped(text: str, decimal: str) -> bool:
 def _without(text: str) -> str:
     found = SUFFIX.fullmatch(text.strip())
     return text if found is None else found["number"]
+
+
+def _is_nearly_number(text: str) -> bool:
+    """Whether a cell is a number with either mark, or with a unit, that others do not have."""
+    found = SUFFIX.fullmatch(text.strip())
+    if found is not None and is_unit_word(found["unit"]):
+        text = found["number"]
+    return any(number_of(text, mark) is not None for mark in ".,")
 
 
 def _common_unit(texts: Iterable[str], decimal: str) -> str:
