@@ -212,6 +212,24 @@ STORIES = (
         said=("has no name and counts the rows",),
     ),
     Story(
+        "R has written its row names, but no name for them",
+        lines(
+            lambda r: f'"{r.Index + 1}" {r.speed} {r.load} {r.torque}', '"speed" "load" "torque"'
+        ),
+        file="bench.txt",
+        said=("the first column, which has no name and counts the rows",),
+    ),
+    Story(
+        "a blank behind every comma, in the header, too",
+        lines(header="speed, load, torque", sep=", "),
+    ),
+    Story(
+        "years for names",
+        lines(header="2019,2020,torque"),
+        names={"speed": "2019", "load": "2020"},
+        said=("the numbers 2019, 2020 in line 1 are taken for the names of the columns",),
+    ),
+    Story(
         "no names at all",
         "\n".join(lines().splitlines()[1:]) + "\n",
         target="column3",

@@ -30,6 +30,7 @@ def layout(text: str, **told: object) -> Layout:
         ("a,b,y\nm,s,K\n", "aby", 3),
         ("2019,2020,2021\n", ("2019", "2020", "2021"), 2),
         ("", ("column1", "column2", "column3"), 1),
+        ("0,1,0\n", ("column1", "column2", "column3"), 1),
     ],
 )
 def test_names_and_first_row_of_data(above: str, names: tuple[str, ...], first: int) -> None:

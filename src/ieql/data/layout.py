@@ -130,6 +130,7 @@ def find_layout(
         notes.append(Note(Kind.READ, words))
     else:
         header_line, names = rows[block.header]
+        names = _tidy_names(names, block.width if separator in (BLANKS, GAPS) else 0)
         notes += _about_preamble(content, rows, block, skip)
         notes += _about_numbers(names, header_line)
         units, first_line, said = _units(rows, block, names, units_row)
@@ -183,7 +184,7 @@ def _best_block(
                 score = sum(width == widths[0] for width in widths) / len(widths)
                 if score > plain_score:
                     plain, plain_score, plain_rows = sign, score, rows
-            block = _block(rows, na)
+            block = _block(rows, na, unnamed=sign in (BLANKS, GAPS))
             if block is not None and (best is None or block.score > best[2].score):
                 best = sign, rows, block
         if best is not None:
@@ -195,8 +196,11 @@ def _sample(content: TextContent, separator: str, skip: int) -> list[Row]:
     return list(itertools.islice(content.rows(separator, skip), SAMPLE_ROWS))
 
 
-def _block(rows: Sequence[Row], na: Collection[str]) -> Block | None:
-    """Find the table among rows; None if there is none of several columns with numbers."""
+def _block(rows: Sequence[Row], na: Collection[str], *, unnamed: bool = False) -> Block | None:
+    """Find the table among rows; None if there is none of several columns with numbers.
+
+    With `unnamed`, the header may have no name for the first column, as R writes it.
+    """
     width = _usual_width(rows)
     if width < 2:
         return None
@@ -219,11 +223,11 @@ def _block(rows: Sequence[Row], na: Collection[str]) -> Block | None:
         and (_are_names(rows[above[-2]][1], width))
     ):
         header, units = above[-2], above[-1]
-    if header is not None and not _fits(rows[header][1], least, width):
+    if header is not None and not _fits(rows[header][1], least - unnamed, width):
         return None  # a header of another width: the separator is wrong, or the file
-    start = data if header is None else header
+    start = data if header is None else header + 1
     fitting = sum(_fits(fields, least, width) for _, fields in rows[start:])
-    score = fitting / len(rows[start:])
+    score = fitting / max(len(rows[start:]), 1)
     return Block(header, units, data, width, score) if score > ENOUGH else None
 
 
@@ -292,6 +296,17 @@ def _without_end(fields: Sequence[str]) -> list[str]:
     return list(fields[:n])
 
 
+def _tidy_names(names: Sequence[str], width: int) -> list[str]:
+    """The names without the blank that stands behind every separator, if it does.
+
+    If there is one less than the `width` of the table, the first column has none.
+    """
+    found = list(names)
+    if len(found) > 1 and all(name.startswith(" ") for name in found[1:] if name):
+        found = [name.strip() for name in found]
+    return ["", *found] if len(found) == width - 1 else found
+
+
 def _is_data(rows: Sequence[Row], block: Block, na: Collection[str]) -> bool:
     """Whether the row taken for the header is one of numbers, such as 1.5: it is data then.
 
@@ -307,8 +322,13 @@ def _is_data(rows: Sequence[Row], block: Block, na: Collection[str]) -> bool:
 
 
 def _are_whole(fields: Sequence[str]) -> bool:
-    """Whether a row holds whole numbers only, as the header of an unnamed DataFrame does."""
-    return all(field.strip().isdigit() for field in _without_end(fields))
+    """Whether the numbers of a row are all whole, as in the header of an unnamed DataFrame.
+
+    Years are names, too: country, 2019, 2020. The same number twice is data.
+    """
+    kept = [field.strip() for field in _without_end(fields)]
+    are_whole = all(field.isdigit() or not _is_numeric(field) for field in kept)
+    return are_whole and len(set(kept)) == len(kept)
 
 
 def _commented_header(
@@ -351,13 +371,11 @@ def _about_preamble(
 
 def _about_numbers(names: Sequence[str], line: int) -> list[Note]:
     """Say it if the names are numbers which are not those of an unnamed frame."""
-    kept = _without_end(names)
-    if not kept or not _are_whole(kept):
-        return []
+    kept = [name.strip() for name in names if name.strip().isdigit()]
     numbers = [int(name) for name in kept]
-    if numbers in (list(range(len(kept))), list(range(1, len(kept) + 1))):
+    if not kept or numbers in (list(range(len(kept))), list(range(1, len(kept) + 1))):
         return []
-    shown = ", ".join(name.strip() for name in kept[:4])
+    shown = ", ".join(kept[:4])
     return [
         Note(
             Kind.WARNING,
