@@ -34,7 +34,7 @@ from experiments.engine_torque import GENERATED, REAL, measured, split
 from experiments.methods import METHODS
 from fits import count_processor_time
 from ieql import IEQLRegressor, load_problem
-from ieql.data.table import read_csv
+from ieql.data.reading import read_csv
 from ieql.problems import Problem
 
 __all__ = ["main"]

@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import train_test_split
 
 from ieql import IEQLRegressor
-from ieql.data.table import read_csv
+from ieql.data.reading import read_csv
 
 __all__ = ["main"]
 

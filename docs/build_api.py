@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ieql import IeqlError, IEQLRegressor, Prior, Unit, fit_formula, load_problem
+from ieql import IeqlError, IEQLRegressor, Prior, Unit, fit_formula, load_problem, read_table
+from ieql.data.reading import Table
 from ieql.equations.expression import Expression
 from ieql.export.formats import Format, register_format
 from ieql.fitted_formula import FittedFormula
@@ -45,6 +46,8 @@ ENTRIES: list[tuple[Any, str, tuple[str, ...] | None]] = [
     (FittedFormula, "ieql.fitted_formula", None),
     (Format, "ieql.export.formats", ()),
     (register_format, "ieql.export.formats", ()),
+    (read_table, "ieql", ()),
+    (Table, "ieql.data.reading", ("split", "said")),
     (load_problem, "ieql", ()),
     (Problem, "ieql.problems", PROBLEM),
     (PaperSettings, "ieql.training.paper", None),

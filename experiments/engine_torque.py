@@ -25,7 +25,8 @@ from experiments.store import Store
 from experiments.sweeping import SWEPT
 from experiments.words import number, ranged, table
 from ieql import load_problem
-from ieql.data.table import read_csv, split_file
+from ieql.data.reading import read_csv
+from ieql.data.table import split_file
 from ieql.equations.expression import Expression
 from ieql.problems import Problem
 from ieql.report.figures import draw_pareto

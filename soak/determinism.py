@@ -18,7 +18,8 @@ FROM_CSV = """
 import json, sys
 from pathlib import Path
 from ieql import IEQLRegressor
-from ieql.data.table import read_csv, split_target
+from ieql.data.reading import read_csv
+from ieql.data.table import split_target
 from soak.programs import front_of
 trainings, seed, n_jobs, trainer = json.loads(sys.argv[1])
 X, y = split_target(read_csv(Path("data.csv")), ["y"])

@@ -282,7 +282,7 @@ def many(size: float, attempt: Callable[[int, Path], tuple[str, str]]) -> Outcom
 
 def warm_up(folder: Path) -> None:
     """Fit once without a watchdog: the first fit of an installation compiles for a minute."""
-    from ieql.data.table import read_csv
+    from ieql.data.reading import read_csv
     from ieql.regressor import IEQLRegressor
 
     path = folder / "example.csv"

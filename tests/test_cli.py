@@ -639,8 +639,9 @@ def test_show_says_what_is_doubtful(run, stand_in):
 def test_predict_writes_the_predictions_alone(run):
     Path("new.csv").write_text("other;load;power;speed\nx;1;1;0,5\ny;1;1;1\n")
     result = ieql("predict", run, "new.csv")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "torque\n1.0\n2.0\n", "")
-    assert ieql("predict", run, "new.csv", "--index", 0).stdout == "torque\n4.25\n4.25\n"
+    # With the decimal comma of the file, which a spreadsheet of that country reads.
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "torque\n1,0\n2,0\n", "")
+    assert ieql("predict", run, "new.csv", "--index", 0).stdout == "torque\n4,25\n4,25\n"
 
 
 def test_predict_into_a_file(run):

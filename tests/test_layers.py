@@ -45,7 +45,7 @@ ORDER: list[str | tuple[str, ...]] = [
     # The doors, the public names between them.
     ("console", "progress", "plots", "regressor", "fitted_formula"),
     "__init__",
-    ("cli_options", "cli", "__main__"),
+    ("cli_options", "cli_tables", "cli", "__main__"),
 ]
 
 # What `import ieql` must not pay for, and what a saved model must not need.

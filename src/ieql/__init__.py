@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ieql.data.reading import read_table
     from ieql.errors import IeqlError
     from ieql.fitted_formula import fit_formula
     from ieql.prior import Prior
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from ieql.units import Unit
 
 __version__ = "0.1.0"  # the one place: pyproject.toml reads it from here
-__all__ = ["IEQLRegressor", "IeqlError", "Prior", "Unit", "fit_formula", "load_problem"]
+__all__ = [
+    "IEQLRegressor",
+    "IeqlError",
+    "Prior",
+    "Unit",
+    "fit_formula",
+    "load_problem",
+    "read_table",
+]
 
 _HOMES = {
     "IEQLRegressor": "ieql.regressor",
@@ -26,6 +35,7 @@ _HOMES = {
     "Unit": "ieql.units",
     "fit_formula": "ieql.fitted_formula",
     "load_problem": "ieql.problems",
+    "read_table": "ieql.data.reading",
 }
 
 

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,14 @@ import typer
 
 from ieql import __version__
 from ieql.cli_options import FitCommand, fit_options, named_values
+from ieql.cli_tables import (
+    check_ids,
+    prediction_rows,
+    reading_options,
+    say,
+    source_origins,
+    take_reading,
+)
 from ieql.console import (
     alternatives_table,
     constants_table,
@@ -158,8 +166,16 @@ def demo(
 )
 @_plain_speech()
 @fit_options()
+@reading_options
 def fit(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="CSV file with a header line.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA...",
+            help="File with a table: CSV or other text, .xlsx, .parquet, .feather. Several files "
+            "with the same columns are joined, and the column 'file' tells which.",
+        ),
+    ],
     target: Annotated[
         list[str],
         typer.Option(
@@ -229,41 +245,73 @@ def fit(
             metavar="COLUMN", help="Column with the standard deviation of each row of the target."
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the weight of each row: counts if all are whole, else precisions.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            "--held-out",
+            metavar="COLUMN",
+            help="Column that is 1 (or yes) in rows that are not learned from, or COLUMN=VALUE; "
+            "they are points to select by, as with --extrapolation.",
+        ),
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT", help="Rows with gaps in what is used: 'drop' them, or 'error'."
+        ),
+    ] = "drop",
     **chosen: Any,
 ) -> None:
-    """Learn equations from a CSV file and keep them in a run folder."""
-    from ieql.data.table import read_csv, split_file
+    """Learn equations from a table and keep them in a run folder."""
+    from ieql.data.notes import sentences
+    from ieql.data.reading import read_table
+    from ieql.data.roles import Roles, take
+    from ieql.run.resume import outside_roles
 
-    frame = read_csv(data)
+    reading = take_reading(chosen)
+    table = read_table(*data, **reading)
+    frame = table.frame
     chosen["prior"] = _with_rules(chosen["prior"], frame, require, together, apart, max_units)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
-    labels = (
-        None if groups is None else group_labels(data, frame, groups, (*targets, *(wanted or ())))
+    if groups is not None:
+        _check_groups(table.name, frame, groups, (*targets, *(wanted or ())))
+    for option, name in (("--sigma", sigma), ("--weights", weights)):
+        if name is not None:
+            _check_column(name, frame, option, [*targets, *(wanted or [])])
+    if held_out is not None and extrapolation is not None:
+        raise IeqlError("--held-out and --extrapolation both give points outside; use one of them.")
+    roles = Roles(
+        tuple(targets),
+        None if wanted is None else tuple(wanted),
+        groups,
+        sigma,
+        weights,
+        held_out,
+        missing,
     )
-    if sigma is not None:
-        _check_column(sigma, frame, "--sigma", [*targets, *(wanted or [])])
-    if wanted is None:
-        frame_inputs = frame.drop(columns=[c for c in (groups, sigma) if c is not None])
-    else:
-        frame_inputs = frame
-    X, y = split_file(data, frame_inputs, targets, wanted)
+    taken = take(table, roles)
+    say([*table.notes, *taken.notes])
+    X, y, weight = taken.X, taken.y, taken.weight
     names = [str(name) for name in X.columns]
-    weight = None
-    if sigma is not None:
-        from ieql.run.resume import read_weights
-
-        weight = read_weights(data, frame, sigma, names)
     if units:
-        chosen["prior"] = _with_units(chosen.get("prior"), [*names, *targets])
-    X_held_out, y_held_out = None, None
+        chosen["prior"] = _with_units(chosen.get("prior"), [*names, *targets], table.units)
+    X_held_out, y_held_out = taken.outside or (None, None)
     if extrapolation is not None:
-        X_held_out, y_held_out = split_file(
-            extrapolation, read_csv(extrapolation), targets, names, min_rows=1
-        )
+        others = read_table(extrapolation, **{**reading, "exclude": None})
+        outside = take(others, outside_roles(roles, taken), min_rows=1)
+        say([*others.notes, *outside.notes], quiet=True)
+        X_held_out, y_held_out = outside.X, outside.y
     from ieql.run.folder import RunFolder
 
-    folder = out or default_folder(data, targets)
+    folder = out or default_folder(data[0], targets, len(data))
     if not overwrite and RunFolder.exists(folder):
         there = f"There is a run in {folder}; it continues if nothing has changed."
         typer.echo(visible(there), err=True)
@@ -275,16 +323,46 @@ def fit(
         run_dir=folder,
         progress=sys.stderr.isatty(),
     )
+    files = [str(path.resolve()) for path in data]
+    told = {
+        "sigma": sigma,
+        "weights": weights,
+        "held_out": held_out,
+        "missing": None if missing == "drop" else missing,
+        "origins": taken.origins,
+        "reading": table.reading.told(),
+        "said": sentences([*table.notes, *taken.notes]),
+    }
     source = {
-        "data": str(data.resolve()),
+        "data": files[0] if len(files) == 1 else files,
         "targets": targets,
         "inputs": names,
         "extrapolation": None if extrapolation is None else str(extrapolation.resolve()),
         "groups": groups,
-        **({} if sigma is None else {"sigma": sigma}),
+        **{key: value for key, value in told.items() if value},
     }
-    model._fit(X, y, weight, X_held_out, y_held_out, source, overwrite, labels)
+    model._fit(X, y, weight, X_held_out, y_held_out, source, overwrite, taken.groups)
     _conclude(model, folder, "fit")
+
+
+@app.command(
+    epilog=_examples("ieql check data.csv", "ieql check bench.xlsx --sheet Run3 --skip-rows 2")
+)
+@_plain_speech()
+@reading_options
+def check(
+    data: Annotated[
+        list[Path],
+        typer.Argument(metavar="DATA...", help="File with a table, or several to be joined."),
+    ],
+    **chosen: Any,
+) -> None:
+    """Say what is in a file, what a fit would do about it, and the command to run."""
+    from ieql.data.reading import read_table
+    from ieql.data.survey import survey
+
+    for line in survey(read_table(*data, **take_reading(chosen))).lines():
+        typer.echo(visible(line))
 
 
 def _converted(model: IEQLRegressor, asked: Sequence[str], precise: bool) -> list[str]:
@@ -303,13 +381,24 @@ def _converted(model: IEQLRegressor, asked: Sequence[str], precise: bool) -> lis
     return lines
 
 
-def _with_units(prior: Any, names: Sequence[str]) -> Prior:
-    """The prior with the units that the names of columns tell, and say which these are."""
-    from ieql.column_units import units_in_names
+def _with_units(prior: Any, names: Sequence[str], others: Mapping[str, str]) -> Prior:
+    """The prior with the units that the names of columns, or the file, tell; say which these are.
+
+    `others` are those of the file: a row of units below the header, or units in cells.
+    """
+    from ieql.column_units import is_unit, units_in_names
     from ieql.prior import Prior
 
     known = Prior.of(prior)
-    found = units_in_names(names)
+    in_file = {n: u for n, u in others.items() if n in names and is_unit(u)}
+    in_names = units_in_names(names)
+    for name in in_file:
+        if in_names.get(name, in_file[name]) != in_file[name]:
+            raise IeqlError(
+                f"--units: the name of the column {name!r} says {in_names[name]}, its cells or the "
+                f"line below say {in_file[name]}; correct one of them."
+            )
+    found = {**in_names, **in_file}
     quantities = {**found, **known.quantities}
     told = ", ".join(f"{name} in {unit}" for name, unit in found.items())
     nothing = "none was found in the names of the columns; write them as 'n [1/min]'"
@@ -445,11 +534,14 @@ def constants(run: RunArgument, index: Index = None, precise: Precise = False) -
     )
 )
 @_plain_speech()
+@reading_options
 def predict(
     run: RunArgument,
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="CSV file; columns that are not inputs are ignored."),
+        typer.Argument(
+            metavar="DATA", help="File with a table; columns that are not inputs are ignored."
+        ),
     ],
     index: Index = None,
     precise: Precise = False,
@@ -465,39 +557,45 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="File for the predictions.  [default: standard output]"),
     ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id", metavar="NAMES", help="Columns to write in front, such as the time of each row."
+        ),
+    ] = None,
+    **chosen: Any,
 ) -> None:
-    """Predict the rows of a CSV file; writes a CSV with one column per target."""
+    """Predict the rows of a file; writes a CSV with one column per target.
+
+    Rows and their order are kept, and so is a decimal comma; a row with a gap gets none.
+    """
     import pandas as pd
 
-    from ieql.data.table import check_table, read_csv
-    from ieql.run.folder import without_formulas
+    from ieql.data.reading import read_table
+    from ieql.run.folder import RunFolder, without_formulas
 
     model = _load(run)
-    frame = read_csv(data)
-    for name in model.feature_names_:
-        if name not in frame.columns:
-            raise IeqlError(
-                f"{str(data)!r} lacks the column {name!r}, which is an input of the run "
-                f"{str(run)!r}.{nearest(name, frame.columns)}"
-            )
-    X = frame[list(model.feature_names_)]
-    check_table(X, f"{str(data)!r}", min_rows=1)  # by the name the user knows it by
+    table = read_table(data, **take_reading(chosen))
+    shown_ids = [] if ids is None else column_names(ids, table.frame, "--id")
+    check_ids(table, shown_ids, model.target_names_)
+    if shown_ids:  # exactly as they are written
+        table = read_table(data, as_text=shown_ids, **table.reading.told())
+    say(table.notes, quiet=True)
+    origins = source_origins(RunFolder.open(run).description().get("source"))
+    X, has_all = prediction_rows(table, run, model.feature_names_, origins)
     column = model.fitted_.group_column
-    groups = frame[column] if model.groups_ and column in frame.columns else None
+    groups = table.frame[column] if model.groups_ and column in table.frame.columns else None
     if model.groups_ and groups is None:
         text = f"The file has no column {column!r}: the constants of the whole fleet are used."
         typer.echo(f"Warning: {visible(text)}", err=True)
-    predictions = model.predict(X, index=index, precise=precise, groups=groups)
-    table = pd.DataFrame(predictions, columns=model.target_names_)
-    if interval is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they have just been said
-            ends = model.predict_interval(X, interval, index, precise=precise, groups=groups)
-        table = _with_interval(table, ends)
+    predictions = _predicted(model, X, has_all, groups, index, precise, interval)
+    found = pd.concat([table.frame[shown_ids], predictions], axis=1)
     # Names come from elsewhere, and a spreadsheet would run one that looks like a formula.
-    table = without_formulas(table)
+    found = without_formulas(found)
+    separator = ";" if table.decimal == "," else ","
+    style: dict[str, Any] = {"index": False, "lineterminator": "\n", "sep": separator}
     try:
-        table.to_csv(out or sys.stdout, index=False, lineterminator="\n")
+        found.to_csv(out or sys.stdout, decimal=table.decimal, **style)
         sys.stdout.flush()  # a full disk is to be seen here, not at the end of Python
     except OSError as error:
         if out is None:
@@ -728,13 +826,14 @@ def prove(
     )
 )
 @_plain_speech()
+@reading_options
 def recalibrate(
     run: RunArgument,
     data: Annotated[
         Path,
         typer.Argument(
             metavar="DATA",
-            help="CSV file with the inputs and targets of the run; other columns are ignored.",
+            help="File with the inputs and targets of the run; other columns are ignored.",
         ),
     ],
     out: Annotated[
@@ -745,24 +844,30 @@ def recalibrate(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in the run folder.")
     ] = False,
+    **chosen: Any,
 ) -> None:
     """Fit the constants of a run's equation to new rows, near the old ones; the structure stays.
 
     A handful of rows will do. The new run folder holds what a fit leaves there, so that show,
     predict, export and report work on it.
     """
-    from ieql.data.table import read_csv, split_file
+    from ieql.data.reading import read_table
+    from ieql.data.roles import Roles, take
+    from ieql.run.folder import RunFolder
 
     model = _load(run)
     names, targets = model.feature_names_, model.target_names_
-    frame = read_csv(data)
+    table = read_table(data, **take_reading(chosen))
     for name in (*names, *targets):
-        if name not in frame.columns:
+        if name not in table.frame.columns:
             raise IeqlError(
-                f"{str(data)!r} lacks the column {name!r} of the run {str(run)!r}."
-                f"{nearest(name, frame.columns)}"
+                f"{table.name} lacks the column {name!r} of the run {str(run)!r}."
+                f"{nearest(name, table.frame.columns)}"
             )
-    X, y = split_file(data, frame, targets, names, min_rows=1)
+    origins = source_origins(RunFolder.open(run).description().get("source"))
+    taken = take(table, Roles(tuple(targets), tuple(names), origins=origins), min_rows=1)
+    say([*table.notes, *taken.notes])
+    X, y = taken.X, taken.y
     new = model.recalibrate(X, y, index)
     from ieql.run.recalibrated import store
 
@@ -772,6 +877,8 @@ def recalibrate(
         "targets": targets,
         "inputs": names,
         "extrapolation": None,
+        **({"reading": table.reading.told()} if table.reading.told() else {}),
+        **({"origins": taken.origins} if taken.origins else {}),
     }
     origin = str(run.resolve())
     fault = store(folder, new.fitted_, new.evidence_, source, origin, overwrite)
@@ -850,23 +957,22 @@ def column_names(given: Sequence[str], frame: pd.DataFrame, option: str) -> list
     return names
 
 
-def group_labels(path: Path, frame: pd.DataFrame, name: str, others: Sequence[str]) -> Any:
-    """Return the group of each row, from the column that an option names."""
+def _check_groups(where: str, frame: pd.DataFrame, name: str, others: Sequence[str]) -> None:
+    """Refuse the name of no column, or of one that has another part."""
     if name not in frame.columns:
         raise IeqlError(
-            f"{str(path)!r} has no column {name!r}, which --groups names."
-            f"{nearest(name, frame.columns)}"
+            f"{where} has no column {name!r}, which --groups names.{nearest(name, frame.columns)}"
         )
     if name in others:
         raise IeqlError(
             f"The column {name!r} is both a group and an input or target; choose one role."
         )
-    return frame[name]
 
 
-def default_folder(data: Path, targets: Sequence[str]) -> Path:
+def default_folder(data: Path, targets: Sequence[str], n_files: int = 1) -> Path:
     """Return ``runs/<file>-<target>``, without what file systems do not like."""
-    return Path("runs") / re.sub(r"[^\w.+-]+", "_", "-".join([data.stem, *targets]))
+    stem = data.stem if n_files == 1 else f"{data.stem}+{n_files - 1}"
+    return Path("runs") / re.sub(r"[^\w.+-]+", "_", "-".join([stem, *targets]))
 
 
 def read_domain(path: Path, inputs: Sequence[str]) -> dict[str, tuple[float, float]]:
@@ -941,6 +1047,31 @@ def _interval(bounds: Any, where: str) -> tuple[float, float]:
     if isinstance(bounds, str) or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise IeqlError(f"{where} must be two numbers [low, high], low below high, not {bounds!r}.")
     return low, high
+
+
+def _predicted(
+    model: IEQLRegressor,
+    X: pd.DataFrame,
+    has_all: NDArray[np.bool_],
+    groups: Any,
+    index: int | None,
+    precise: bool,
+    interval: float | None,
+) -> pd.DataFrame:
+    """Predictions of all rows, with gaps for those that lack an input."""
+    import pandas as pd
+
+    whole, of = X[has_all], None if groups is None else groups[has_all]
+    if not len(whole):
+        return pd.DataFrame(index=X.index, columns=list(model.target_names_), dtype=float)
+    predictions = model.predict(whole, index=index, precise=precise, groups=of)
+    table = pd.DataFrame(predictions, columns=model.target_names_)
+    if interval is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they have just been said
+            ends = model.predict_interval(whole, interval, index, precise=precise, groups=of)
+        table = _with_interval(table, ends)
+    return table.set_axis(whole.index).reindex(X.index)
 
 
 def _with_interval(predictions: pd.DataFrame, ends: NDArray[np.float64]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from ieql.errors import IeqlError
 from ieql.quantities import quantity
 
-__all__ = ["unit_in_name", "units_in_names"]
+__all__ = ["is_unit", "unit_in_name", "units_in_names"]
 
 BRACKETS = re.compile(r".*\S\s*(?:\[([^\[\]]*)\]|\(([^()]*(?:\([^()]*\)[^()]*)*)\))\s*")
 """A name, and what stands in the brackets at its end."""
@@ -56,13 +56,13 @@ def unit_in_name(name: str) -> str | None:
     found = BRACKETS.fullmatch(name)
     if found is not None:
         text = (found[1] if found[1] is not None else found[2]).strip()
-        return text if _is_unit(text) else None
+        return text if is_unit(text) else None
     found = SUFFIX.fullmatch(name)
     if found is None:
         return None
     start, unit = found[1], found[2]
     if unit in CLEAR:
-        return unit if _is_unit(unit) else None
+        return unit if is_unit(unit) else None
     likely = LIKELY.get(unit)
     if likely is None or likely.fullmatch(start) is None:
         return None
@@ -75,8 +75,9 @@ def units_in_names(names: Iterable[str]) -> dict[str, str]:
     return {name: unit for name, unit in found.items() if unit is not None}
 
 
-def _is_unit(text: str) -> bool:
-    quantity("m")  # who has no pint is told so
+def is_unit(text: str) -> bool:
+    """Tell whether a text is a unit that pint knows; who has no pint is told so."""
+    quantity("m")
     try:
         quantity(text)
     except IeqlError:

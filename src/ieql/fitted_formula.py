@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.data.dataset import Dataset
+from ieql.data.frames import as_pandas
 from ieql.data.intake import refuse_extremes, target_names
 from ieql.data.sample import Sample
 from ieql.data.table import check_table
@@ -155,6 +156,7 @@ def fit_formula(
     >>> found.constants["value"].to_dict()
     {'a': 3.0, 'tau': 1.5}
     """
+    X, y = as_pandas(X), as_pandas(y)
     names = _names(X)
     formula = Formula.parse(text, names)
     inputs = _table(X, tuple(names))
@@ -240,6 +242,7 @@ def _names(X: Any) -> list[str]:
 
 def _table(X: Any, names: tuple[str, ...]) -> Array:
     """The inputs as numbers, in the order of their names."""
+    X = as_pandas(X)
     columns = getattr(X, "columns", None)
     if columns is not None:
         for name in names:

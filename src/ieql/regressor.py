@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ieql.data.dataset import Dataset
+from ieql.data.frames import as_pandas
 from ieql.data.intake import (
     MAX_INPUTS,
     Measurements,
@@ -283,7 +284,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         self, asked: FitOptions, X: Any, y: Any, sample_weight: Any, X_extra: Any, y_extra: Any
     ) -> Measurements:
         """Check the user's tables and bring them in order."""
-        given_y = y
+        X, given_y = as_pandas(X), as_pandas(y)
+        y = given_y
         X, y = self._checked_data(X, y)
         names = self._input_names()
         targets = target_names(given_y, y)
@@ -341,6 +343,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
     ) -> tuple[Array, Array] | None:
         if X_extra is None:
             return None
+        y_extra = as_pandas(y_extra)
         X_extra = self._by_name(X_extra, "X_extrapolation")
         check_table(X_extra, "X_extrapolation", min_rows=1)
         check_table(y_extra, "y_extrapolation", min_rows=1)
@@ -357,6 +360,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     def _by_name(self, X: Any, what: str) -> Any:
         """Return the inputs of a frame, whatever else it holds; refuse one that lacks any."""
+        X = as_pandas(X)
         names = getattr(self, "feature_names_in_", None)
         if hasattr(X, "columns") and names is not None:
             for name in names:
@@ -911,6 +915,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
     def _checked_targets(self, y: Any, table: Array) -> Array:
         """Targets for rows of a table as an array (rows, outputs), checked."""
         model = self._fitted()
+        y = as_pandas(y)
         if hasattr(y, "columns"):
             for name in model.targets if model.is_named and len(model.targets) > 1 else ():
                 if name not in y.columns:
@@ -992,7 +997,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     def _rows_to_predict(self, X: Any, warns: bool = True) -> Array:
         """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
-        X = self._without_others(X)
+        X = self._without_others(as_pandas(X))
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
@@ -1069,6 +1074,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         from sklearn.metrics import r2_score
 
+        y = as_pandas(y)
         check_table(y, "y", min_rows=0)
         found = self.predict(X)
         undefined = ~np.isfinite(found.reshape(len(found), -1)).all(axis=1)

@@ -24,7 +24,8 @@ import ieql.run.folder
 from fitted import model as hand_made
 from ieql import IeqlError, IEQLRegressor
 from ieql.cli import app
-from ieql.data.table import read_csv, split_target, warn_of_rounding
+from ieql.data.reading import read_csv
+from ieql.data.table import split_target, warn_of_rounding
 from ieql.errors import OutsideDomainWarning
 from ieql.model import from_form
 
@@ -77,10 +78,6 @@ NO_NUMBER = (
     "which is not a number; write plain numbers (no units, no thousands separators) or leave the "
     "column out."
 )
-A_DATE = (
-    "a date or time; turn the column into numbers (for example seconds since the start) or leave "
-    "it out."
-)
 A_COMMA = (
     "with a comma in it; write all numbers with a decimal point, or all with a decimal comma and a "
     "semicolon between the columns, and no thousands separators."
@@ -89,6 +86,7 @@ AN_UNDERSCORE = (
     "with an underscore in it; write plain numbers (no thousands separators) or leave the column "
     "out."
 )
+OPTIONS = "; --na takes such a cell for a missing one, --exclude {!r} leaves the column out."
 EXTREME = "holds numbers too large or too close together to compute with"
 SEPARATORS = "separate columns by a comma, a semicolon, a tab or a vertical bar."
 EVERY_ROW = (
@@ -97,7 +95,7 @@ EVERY_ROW = (
 )
 
 # In the sentences, {table} is the file or X, {target} the file or y, {file} the file's name where
-# Python has none.
+# Python has none; {b} and the like say which options help with a column of the file.
 BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "'data.csv' is empty: a header line and data rows are needed."),
     "blank lines": ("\n  \n", "'data.csv' is empty: a header line and data rows are needed."),
@@ -105,13 +103,8 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     "not text": (b"PK\x03\x04\0", "'data.csv' is not a text file; save the table as CSV first."),
     "no header": (
         lines(lambda i: f"{i}.5,2,{i}", header="0.5,1.5,2.5"),
-        "'data.csv', line 1 holds numbers where the column names are expected; put a header line "
-        "above the data.",
-    ),
-    "separated by spaces": (
-        lines(good).replace(",", " "),
-        "{file}The target 'y' is not a column of the table, whose only column is 'a b y'; "
-        + SEPARATORS,
+        "{file}The target 'y' is not a column of the table. The columns are 'column1', 'column2', "
+        "'column3'.",
     ),
     "separated by colons": (
         lines(good).replace(",", ":"),
@@ -133,7 +126,7 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     ),
     "two decimal marks in one column": (
         lines(lambda i: f"{i}{',' if i % 2 else '.'}5;{i};{i}", header="a;b;y"),
-        "{table}, column 'a' holds '1,5' in data row 2, " + A_COMMA,
+        "{table}, column 'a' holds '1,5' in data row 2, " + A_COMMA[:-1] + "{a}",
     ),
     "a line too short": (
         lines(good) + "1,2\n",
@@ -153,40 +146,25 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
         "'data.csv', line 1: column 2 has no name; name it in the header or delete it (a row index "
         "written by pandas is left out with index=False).",
     ),
-    "text": (spoiled("on"), "{table}, column 'b' holds 'on' in data row 6, " + NO_NUMBER),
-    "a line of units": (
-        lines(good, header="a,b,y\nrpm,Nm,W"),
-        "{table}, column 'a' holds 'rpm' in data row 1, " + NO_NUMBER,
-    ),
-    "thousands separators": (
-        lines(lambda i: f"1.234,{i};{i};{i}", header="a;b;y"),
-        "{table}, column 'a' holds '1.234,0' in data row 1, " + NO_NUMBER,
+    "text": (
+        spoiled("on"),
+        "{table}, column 'b' holds 'on' in data row 6, " + NO_NUMBER[:-1] + "{b}",
     ),
     "underscores": (
         spoiled("2024_01_1"),
-        "{table}, column 'b' holds '2024_01_1' in data row 6, " + AN_UNDERSCORE,
+        "{table}, column 'b' holds '2024_01_1' in data row 6, " + AN_UNDERSCORE[:-1] + "{b}",
     ),
     "underscores in fractions": (
         spoiled("1_000.5"),
-        "{table}, column 'b' holds '1_000.5' in data row 6, " + AN_UNDERSCORE,
+        "{table}, column 'b' holds '1_000.5' in data row 6, " + AN_UNDERSCORE[:-1] + "{b}",
     ),
     "underscores and a decimal comma": (
         lines(lambda i: f"{i},5;{i};{'1_0,5' if i == 5 else i}", header="a;y;b"),
-        "{table}, column 'b' holds '1_0,5' in data row 6, " + NO_NUMBER,
+        "{table}, column 'b' holds '1_0,5' in data row 6, " + NO_NUMBER[:-1] + "{b}",
     ),
     "underscores in the target": (
         lines(lambda i: f"{i},{i % 3},{i}_0"),
         "{target}, column 'y' holds '0_0' in data row 1, " + AN_UNDERSCORE,
-    ),
-    "NaN": (
-        spoiled("NaN"),
-        "{table}, column 'b': 1 of 20 values are missing (NaN), the first in data row 6; fill "
-        "these cells or drop the rows.",
-    ),
-    "an empty cell": (
-        spoiled(""),
-        "{table}, column 'b': 1 of 20 values are missing (NaN), the first in data row 6; fill "
-        "these cells or drop the rows.",
     ),
     "infinity": (
         spoiled("-inf"),
@@ -198,29 +176,21 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
         "{table}, column 'b': 1 of 20 values are infinite, the first in data row 6; replace these "
         "cells or drop the rows.",
     ),
-    "dates": (
-        lines(lambda i: f"2024-01-{i + 1:02d},{i},{2 * i}"),
-        "{table}, column 'a' holds '2024-01-01' in data row 1, " + A_DATE,
-    ),
-    "dates with points, and times": (
-        lines(lambda i: f"{i + 1:02d}.01.24 08:{i + 10},{i},{2 * i}"),
-        "{table}, column 'a' holds '01.01.24 08:10' in data row 1, " + A_DATE,
-    ),
     "a constant target": (
         lines(lambda i: f"{i},{i * i},3"),
         "The target 'y' is 3.0 in every row: there is nothing to learn.",
     ),
     "two rows": (lines(good, 2), "{table} has 2 sample(s); at least 4 rows are needed."),
     "huge numbers": (
-        lines(lambda i: f"{i}e300,{i},{i}"),
+        lines(lambda i: f"{i}e300,{i % 7},{i}"),
         f"The column 'a' {EXTREME} (up to 1.9e+301); give it in another unit.",
     ),
     "tiny numbers": (
-        lines(lambda i: f"{i}e-300,{i},{i}"),
+        lines(lambda i: f"{i}e-300,{i % 7},{i}"),
         f"The column 'a' {EXTREME} (up to 1.9e-299); give it in another unit.",
     ),
     "a huge target": (
-        lines(lambda i: f"{i},{i},{i}e300"),
+        lines(lambda i: f"{i},{i % 7},{i}e300"),
         f"The column 'y' {EXTREME} (up to 1.9e+301); give it in another unit.",
     ),
 }
@@ -235,11 +205,12 @@ def test_a_bad_file(case: str) -> None:
     content, sentence = BAD_FILES[case]
     write(content)
     names = {"table": "'data.csv'", "target": "'data.csv'", "file": "'data.csv': "}
+    names |= {column: OPTIONS.format(column) for column in "ab"}
     assert refusal(fit_file()) == sentence.format(**names)
     assert not Path("run").exists()
     with pytest.raises(IeqlError) as caught:
         fit_frame(*split_target(read_csv("data.csv"), ["y"]))
-    assert str(caught.value) == sentence.format(table="X", target="y", file="")
+    assert str(caught.value) == sentence.format(table="X", target="y", file="", a=".", b=".")
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
@@ -415,9 +386,17 @@ AS_TEXT = "make all names text, for example with X.columns = X.columns.astype(st
             f"X, column 2 holds b'1_0' in data row 1, {AN_UNDERSCORE}",
         ),
         (X, ["1_0"] * 20, f"y, its column holds '1_0' in data row 1, {AN_UNDERSCORE}"),
-        (X.set_axis(["a", "b\ud800"], axis=1), Y, "X: the name 'b\\ud800' of" + A_HALF),
+        (
+            X.set_axis(pd.Index(["a", "b\ud800"], dtype=object), axis=1),
+            Y,
+            "X: the name 'b\\ud800' of" + A_HALF,
+        ),
         (X, Y.rename("\udcff"), "y: the name '\\udcff' of" + A_HALF),
-        (X, Y.to_frame("\udcff"), "y: the name '\\udcff' of" + A_HALF),
+        (
+            X,
+            Y.to_frame().set_axis(pd.Index(["\udcff"], dtype=object), axis=1),
+            "y: the name '\\udcff' of" + A_HALF,
+        ),
         (
             X,
             Y.where(Y > 4, np.inf).to_numpy(),
@@ -502,7 +481,8 @@ def test_columns_of_extrapolation_points_are_found_by_name() -> None:
 def test_a_bad_file_of_extrapolation_points_is_named() -> None:
     write(lines(good))
     write(spoiled("on"), "outside.csv")
-    sentence = "'outside.csv', column 'b' holds 'on' in data row 6, " + NO_NUMBER
+    sentence = "'outside.csv', column 'b' holds 'on' in data row 6, " + NO_NUMBER[:-1]
+    sentence += OPTIONS.format("b")
     assert refusal(fit_file("--extrapolation", "outside.csv")) == sentence
 
 

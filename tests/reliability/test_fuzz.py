@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ieql.data.table import read_csv
+from ieql.data.reading import read_csv
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.prior import Prior

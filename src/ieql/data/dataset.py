@@ -1,7 +1,7 @@
 """What a training sees: rows in a canonical order, their weights, scaling and the domain.
 
-Reading and checking of the user's own tables is in `ieql.data.table`, whose functions are also
-importable from here.
+Reading of the user's own tables is in `ieql.data.reading`, checking in `ieql.data.table`, whose
+functions are also importable from here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ieql.data.table import (
     check_table,
     constant_columns,
     plain_number,
-    read_csv,
     split_target,
 )
 from ieql.errors import IeqlError, nearest, shown
@@ -38,7 +37,6 @@ __all__ = [
     "constant_columns",
     "declared_inputs",
     "positions",
-    "read_csv",
     "split_target",
 ]
 

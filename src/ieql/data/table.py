@@ -1,17 +1,13 @@
-"""Tables of measurements as users have them: CSV in, and every fault said in one sentence."""
+"""Tables of measurements as users have them: every fault said in one sentence."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import itertools
-import os
 import re
 import reprlib
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +22,6 @@ __all__ = [
     "check_table",
     "constant_columns",
     "plain_number",
-    "read_csv",
     "split_file",
     "split_target",
     "warn_of_rounding",
@@ -35,206 +30,11 @@ __all__ = [
 MIN_ROWS = 4
 """Fewer rows than this cannot tell an equation from a coincidence."""
 
-# The comma comes last: it may also be a decimal mark or stand in a name, the others hardly do.
-_SEPARATORS = (";", "\t", "|", ",")
-_SAMPLE_ROWS = 50
 _DATE = re.compile(r"\s*(\d{1,4}([-/.])\d{1,2}\2\d{1,4}|\d{1,2}:\d{2})\D?.*")
 _WHOLE = re.compile(r"\s*[-+]?\d{16,}\s*")
 HALVES = re.compile("[\ud800-\udfff]")
 _EXACT = 2**53
 """Up to here every whole number is a 64-bit float."""
-
-
-# --- reading ---------------------------------------------------------------------------------
-
-
-def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table with a header line from a CSV file.
-
-    The separator (comma, semicolon, tab or vertical bar) and, unless the comma separates, the
-    decimal mark are detected. Names are kept exactly as they are. The text may be UTF-8, with
-    or without byte order mark, or UTF-16 with one; anything else is taken as Latin-1. Blank lines
-    are ignored. Thousands separators are not understood: such a column stays text.
-
-    Raises
-    ------
-    IeqlError
-        If the file cannot be read, is empty, has no data rows, has a header with a duplicated or
-        missing name, or has a row that is longer or shorter than the header.
-    """
-    path = Path(path)
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            # It is read more than once, which a pipe cannot be.
-            raise IeqlError(f"{str(path)!r} is not a regular file; save the table as a file first.")
-        encoding = _encoding(path)
-        separator = _separator(path, encoding)
-        names = _read_header(path, encoding, separator)
-        frame = _read_rows(path, encoding, separator, names)
-    except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise IeqlError(f"Cannot read {str(path)!r}: {reason}.") from error
-    except csv.Error as error:
-        raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
-    except UnicodeError as error:  # UTF-8 and Latin-1 never get here
-        raise IeqlError(
-            f"{str(path)!r} begins like UTF-16 or UTF-32 text but does not continue that way; it "
-            "may be cut short: save it again as UTF-8."
-        ) from error
-    return frame
-
-
-def _encoding(path: Path) -> str:
-    """Return the encoding of a text file, reading it once in pieces."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    encoding = "utf-8-sig"
-    with path.open("rb") as file:
-        head = file.read(1 << 16)
-        # First the longer marks: that of UTF-32 begins like that of UTF-16.
-        if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-            return "utf-32"
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        if b"\0" in head:
-            raise IeqlError(f"{str(path)!r} is not a text file; save the table as CSV first.")
-        try:
-            while head:
-                decoder.decode(head)
-                head = file.read(1 << 20)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            encoding = "latin-1"
-    return encoding
-
-
-def _rows(file: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which it begins and the fields of each row that is not blank."""
-    reader = csv.reader(file, delimiter=separator)
-    line = 1
-    for fields in reader:
-        if len(fields) > 1 or (fields and fields[0].strip()):
-            yield line, fields
-        line = reader.line_num + 1  # a quotation mark left open reaches over many
-
-
-def _separator(path: Path, encoding: str) -> str:
-    """Choose the separator under which most rows have as many fields as the header."""
-    best, best_score = ";", 0.0  # no separator in the header: a single column
-    for separator in _SEPARATORS:
-        with path.open(encoding=encoding, newline="") as file:
-            sample = itertools.islice(_rows(file, separator), _SAMPLE_ROWS)
-            widths = [len(fields) for _, fields in sample]
-        if not widths or widths[0] == 1:
-            continue
-        score = sum(width == widths[0] for width in widths) / len(widths)
-        if score > best_score:
-            best, best_score = separator, score
-    return best
-
-
-def _read_header(path: Path, encoding: str, separator: str) -> list[str]:
-    """Return the column names of the first line that is not blank."""
-    with path.open(encoding=encoding, newline="") as file:
-        line, names = next(_rows(file, separator), (0, []))
-    if not names:
-        raise IeqlError(f"{str(path)!r} is empty: a header line and data rows are needed.")
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise IeqlError(
-                f"{str(path)!r}, line {line}: column {position} has no name; name it in the header "
-                "or delete it (a row index written by pandas is left out with index=False)."
-            )
-    _refuse_duplicates(names, f"the header of {str(path)!r}")
-    # Whole numbers are what an unnamed DataFrame writes as its header; 1.5 is surely data.
-    if all(_is_number(n) for n in names) and not all(n.strip().isdigit() for n in names):
-        raise IeqlError(
-            f"{str(path)!r}, line {line} holds numbers where the column names are expected; "
-            "put a header line above the data."
-        )
-    return names
-
-
-def _read_rows(path: Path, encoding: str, separator: str, names: list[str]) -> pd.DataFrame:
-    """Read the rows with the decimal mark, one for the whole file, that gives more numbers."""
-    if separator == ",":
-        return _parse(path, encoding, separator, names, ".")
-    with path.open(encoding=encoding, newline="") as file:
-        sample = itertools.islice(_rows(file, separator), 1, _SAMPLE_ROWS)
-        cells = [cell for _, fields in sample for cell in fields if "," in cell]
-    likely = "," if any(_is_number(cell.replace(",", ".")) for cell in cells) else "."
-    other = "." if likely == "," else ","
-    frame = _parse(path, encoding, separator, names, likely)
-    text = _text_columns(frame)
-    if not text:
-        return frame
-    second = _parse(path, encoding, separator, names, other)
-    still_text = _text_columns(second)
-    gained = [name for name in text if name not in still_text]
-    lost = [name for name in still_text if name not in text]
-    if gained and lost:
-        comma, point = (gained, lost) if other == "," else (lost, gained)
-        raise IeqlError(
-            f"{str(path)!r}: column {comma[0]!r} is written with a decimal comma and column "
-            f"{point[0]!r} with a decimal point; use the same mark in the whole file."
-        )
-    return second if gained else frame
-
-
-def _parse(
-    path: Path, encoding: str, separator: str, names: list[str], decimal: str
-) -> pd.DataFrame:
-    """Read the rows below the header with pandas' fast parser."""
-    import pandas as pd
-
-    with path.open(encoding=encoding, newline="") as file, warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        next(_rows(file, separator))  # leaves the file just behind the header
-        try:
-            frame = pd.read_csv(
-                file,
-                sep=separator,
-                decimal=decimal,
-                header=None,
-                names=names,
-                index_col=False,
-                low_memory=False,
-            )
-        except pd.errors.EmptyDataError:
-            frame = pd.DataFrame(columns=names)
-        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-            _refuse_ragged(path, encoding, separator)
-            raise IeqlError(f"{str(path)!r} cannot be read as a CSV file: {error}.") from error
-    if not len(frame):
-        raise IeqlError(f"{str(path)!r} has a header but no data rows.")
-    if frame.iloc[:, -1].isna().any():  # pandas fills rows that are too short without a word
-        _refuse_ragged(path, encoding, separator)
-    return frame
-
-
-def _refuse_ragged(path: Path, encoding: str, separator: str) -> None:
-    """Raise if a row has another number of fields than the header, naming its line."""
-    with path.open(encoding=encoding, newline="") as file:
-        widths = [(line, len(fields)) for line, fields in _rows(file, separator)]
-    (_, header), *rows = widths
-    others = {width for _, width in rows}
-    if len(rows) > 1 and len(others) == 1 and header not in others:  # the separator is to blame
-        raise IeqlError(
-            f"{str(path)!r}: the header has {header} field(s) between {separator!r} but every row "
-            f"has {others.pop()}; name every column, use one separator in all lines, and a decimal "
-            "point where the comma separates."
-        )
-    for line, width in rows:
-        if width != header:
-            raise IeqlError(
-                f"{str(path)!r}, line {line} has {width} field(s) but the header has {header}; "
-                "complete or delete that line."
-            )
-
-
-def _text_columns(frame: pd.DataFrame) -> list[str]:
-    from pandas.api.types import is_numeric_dtype
-
-    return [name for name in frame.columns if not is_numeric_dtype(frame[name].dtype)]
 
 
 # --- checking --------------------------------------------------------------------------------

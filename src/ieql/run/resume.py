@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ieql.data.intake import weights_of
-from ieql.data.table import read_csv, split_file
+from ieql.data.reading import read_table
+from ieql.data.roles import Roles, Taken, take
 from ieql.errors import IeqlError
 from ieql.options import FitOptions
 from ieql.run.folder import RunFolder
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["Asked", "data_files", "read_asked", "read_weights"]
+__all__ = ["Asked", "data_files", "outside_roles", "read_asked", "roles_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,33 +67,47 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
     try:
         options = options_of(settings)
         options.run_dir = path
-        targets, inputs = [str(t) for t in source["targets"]], [str(n) for n in source["inputs"]]
-        sigma = source.get("sigma")
-        data, *outside = data_files(path)
+        roles, reading = roles_of(source), dict(source.get("reading") or {})
+        data, outside = _files(source, "data"), _files(source, "extrapolation")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = repr(error)[:200]
         raise IeqlError(f"The run.json in {str(path)!r} is damaged ({reason}).") from error
-    for file in (data, *outside):
+    for file in (*data, *outside):
         if file.exists() and not file.is_file():  # a device or a pipe may have no end
             raise IeqlError(
                 f"The run.json in {str(path)!r} names {str(file)!r}, which is not a file."
             )
-    frame = read_csv(data)
-    X, y = split_file(data, frame, targets, inputs)
-    weight = None if sigma is None else read_weights(data, frame, str(sigma), inputs)
-    extra = [split_file(f, read_csv(f), targets, inputs, min_rows=1) for f in outside]
-    return Asked(options, source, X, y, extra[0] if extra else None, weight)
+    taken = take(read_table(*data, **reading), roles)
+    extra = taken.outside
+    if outside:
+        table = read_table(*outside, **{**reading, "exclude": None})
+        others = take(table, outside_roles(roles, taken), min_rows=1)
+        extra = others.X, others.y
+    return Asked(options, source, taken.X, taken.y, extra, taken.weight)
 
 
-def read_weights(
-    data: Path, frame: pd.DataFrame, sigma: str, inputs: Sequence[str]
-) -> NDArray[np.float64]:
-    """Weights of the rows of a file by its column of standard deviations."""
-    _, deviations = split_file(data, frame, [sigma], inputs)
-    try:
-        return weights_of(deviations[sigma], len(frame))
-    except IeqlError as error:
-        raise IeqlError(f"{str(data)!r}, column {sigma!r}: {error}") from error
+def roles_of(source: Mapping[str, Any]) -> Roles:
+    """The parts that columns play in a run, from its ``run.json``."""
+    optional = {k: source.get(k) for k in ("groups", "sigma", "weights", "held_out")}
+    return Roles(
+        tuple(str(name) for name in source["targets"]),
+        tuple(str(name) for name in source["inputs"]),
+        **{k: None if v is None else str(v) for k, v in optional.items()},
+        missing=str(source.get("missing", "drop")),
+        origins={str(k): str(v) for k, v in dict(source.get("origins") or {}).items()},
+    )
+
+
+def outside_roles(roles: Roles, taken: Taken) -> Roles:
+    """The columns of a file with points outside the data: the inputs and targets of the fit."""
+    names = tuple(str(name) for name in taken.X.columns)
+    return Roles(roles.targets, names, missing=roles.missing, origins=taken.origins)
+
+
+def _files(source: Mapping[str, Any], key: str) -> list[Path]:
+    """The files that a run names, one or several."""
+    named = source.get(key)
+    return [Path(file) for file in (named if isinstance(named, list) else [named]) if file]
 
 
 def data_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -102,6 +116,9 @@ def data_files(path: str | os.PathLike[str]) -> list[Path]:
     They are read only to continue with the same data; any other content is refused by its SHA-256.
     """
     source = RunFolder.open(path).description().get("source")
-    named = source if isinstance(source, dict) else {}
-    files = [named.get("data"), named.get("extrapolation")]
-    return [Path(file) for file in files if isinstance(file, str)]
+    if not isinstance(source, dict):
+        return []
+    try:
+        return [*_files(source, "data"), *_files(source, "extrapolation")]
+    except TypeError as error:
+        raise IeqlError(f"The run.json in {str(path)!r} names a file that is none.") from error

@@ -1,0 +1,313 @@
+"""Which columns of a table play which part in a fit, and the rows that are left to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ieql.data.cells import ColumnKind
+from ieql.data.dates import seconds_since
+from ieql.data.intake import weights_of
+from ieql.data.notes import Kind, Note, listed
+from ieql.data.reading import FILE_COLUMN, Table
+from ieql.data.survey import sentinel_notes, twin_notes
+from ieql.data.table import MIN_ROWS, check_table, split_target
+from ieql.errors import IeqlError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MISSING", "Roles", "Taken", "input_columns", "inputs_of", "take"]
+
+MISSING = ("drop", "error")
+"""What may be done about rows with gaps: leave them out, or refuse the table."""
+YES = frozenset(("1", "true", "yes", "y", "x", "ja"))
+NO = frozenset(("0", "false", "no", "n", "nein", "", "nan"))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a fit.
+
+    Attributes
+    ----------
+    targets : tuple of str
+        Columns to be explained.
+    inputs : tuple of str, optional
+        Columns to explain them by; by default all others that hold numbers.
+    groups, sigma, weights : str, optional
+        Columns with the group, the standard deviation or the weight of each row.
+    held_out : str, optional
+        A column that marks rows which are not learned from, or ``column=value``.
+    missing : "drop" or "error"
+        What is done about rows with gaps.
+    origins : mapping
+        What times are counted from, where an earlier fit has said so.
+    """
+
+    targets: tuple[str, ...]
+    inputs: tuple[str, ...] | None = None
+    groups: str | None = None
+    sigma: str | None = None
+    weights: str | None = None
+    held_out: str | None = None
+    missing: str = "drop"
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    def others(self, table: Table) -> list[str]:
+        """Columns that are neither input nor target by default."""
+        named = [self.groups, self.sigma, self.weights]
+        if self.held_out is not None:
+            named.append(held_out_column(table.frame, self.held_out)[0])
+        return [name for name in named if name is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """What a fit is given.
+
+    Attributes
+    ----------
+    X, y : pandas.DataFrame
+        Inputs and targets, without gaps.
+    weight : array (rows,) or None
+        Weights of the rows.
+    groups : pandas.Series or None
+        The group of each row.
+    outside : (X, y) or None
+        The rows that are held out.
+    notes : tuple of Note
+        What was left out, and what looks wrong.
+    origins : dict
+        What the times among the inputs are counted from.
+    """
+
+    X: pd.DataFrame
+    y: pd.DataFrame
+    weight: NDArray[np.float64] | None
+    groups: pd.Series[Any] | None
+    outside: tuple[pd.DataFrame, pd.DataFrame] | None
+    notes: tuple[Note, ...]
+    origins: dict[str, str]
+
+
+def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
+    """Take the columns of a fit from a table, and the rows in which none of them has a gap.
+
+    Raises
+    ------
+    IeqlError
+        If a column is not there, holds something else than numbers, or no rows are left.
+    """
+    if roles.missing not in MISSING:
+        raise IeqlError(f"missing must be 'drop' or 'error', not {roles.missing!r}.")
+    notes: list[Note] = []
+    inputs = roles.inputs
+    if inputs is None:
+        inputs, left_out = inputs_of(table, roles)
+        notes += left_out
+    try:
+        X, y = split_target(table.frame, roles.targets, inputs)
+    except IeqlError as error:
+        raise IeqlError(f"{table.name}: {error}") from error
+    X, origins, said = _with_seconds(table, X, roles.origins)
+    notes += said
+    extra = [name for name in (roles.groups, roles.sigma, roles.weights) if name is not None]
+    for name in extra:
+        if name not in table.frame.columns:
+            raise IeqlError(f"{table.name} has no column {name!r}.")
+    _check_numbers(table, X.join(y) if set(X.columns).isdisjoint(y.columns) else X)
+    used = [X, y, *(table.frame[[name]] for name in extra)]
+    complete = np.ones(len(X), dtype=bool)
+    if roles.missing == "drop":
+        complete = ~np.any([part.isna().any(axis=1) for part in used], axis=0)
+        notes += _about_gaps(used, complete)
+    held = np.zeros(len(X), dtype=bool)
+    if roles.held_out is not None:
+        held = held_out_rows(table.frame, roles.held_out, table.name)
+    kept = complete & ~held
+    for part in (X, y):
+        check_table(part[kept], table.name, min_rows=min_rows)
+    notes += [*sentinel_notes(X.join(y)[kept]), *twin_notes(X.join(y)[kept])]
+    weight = _weights(table, roles, kept)
+    groups = None if roles.groups is None else table.frame[roles.groups][kept]
+    outside = None
+    if roles.held_out is not None:
+        outside = _held_out(table.name, X, y, complete & held)
+        n = int((complete & held).sum())
+        notes.append(Note(Kind.READ, f"{n} row(s) are held out, by {roles.held_out!r}"))
+    return Taken(
+        X[kept].reset_index(drop=True),
+        y[kept].reset_index(drop=True),
+        weight,
+        None if groups is None else groups.reset_index(drop=True),
+        outside,
+        tuple(notes),
+        origins,
+    )
+
+
+def inputs_of(table: Table, roles: Roles) -> tuple[tuple[str, ...], list[Note]]:
+    """The columns that are inputs if the user names none, and which ones are left out, and why."""
+    taken = {*roles.targets, *roles.others(table)}
+    free = [name for name in table.frame.columns if name not in taken]
+    reasons = {
+        ColumnKind.TEXT: "text in {names}",
+        ColumnKind.DATE: "dates or times in {names} (seconds since the first row, if --inputs "
+        "names them)",
+        ColumnKind.EMPTY: "nothing in {names}",
+    }
+    notes = []
+    for kind, words in reasons.items():
+        names = [name for name in free if table.kinds[name] == kind and name != FILE_COLUMN]
+        if names:
+            notes.append(Note(Kind.LEFT_OUT, words.format(names=listed(names))))
+    usable = (ColumnKind.NUMBER, ColumnKind.MIXED)
+    return tuple(name for name in free if table.kinds[name] in usable), notes
+
+
+def input_columns(table: Table, names: Sequence[str], origins: Mapping[str, str]) -> pd.DataFrame:
+    """The inputs of a fit from another table, gaps included.
+
+    Times are counted from where the fit began to count.
+    """
+    for name in names:
+        kind = table.kinds[name]
+        if name in origins and kind not in (ColumnKind.DATE, ColumnKind.EMPTY):
+            raise IeqlError(
+                f"{table.name}, column {name!r} holds {kind}, but it held dates or times in the "
+                "fit; give them here, too."
+            )
+    known = {name for name in names if name in origins}
+    X = table.frame[list(names)]
+    if known:
+        X, _, _ = _with_seconds(table, X, origins)
+    _check_numbers(table, X)
+    return X
+
+
+def _with_seconds(
+    table: Table, X: pd.DataFrame, origins: Mapping[str, str]
+) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
+    """Inputs with seconds in place of dates and times."""
+    found: dict[str, str] = {}
+    notes = []
+    for name in X.columns:
+        if table.kinds[name] != ColumnKind.DATE or (origins and name not in origins):
+            continue
+        where = f"{table.name}, column {name!r}"
+        order = table.reading.dates
+        seconds, begin = seconds_since(table.frame[name], where, order, origins.get(name))
+        X = X.assign(**{name: seconds})
+        found[name] = begin
+        since = begin.replace("T", " ").rstrip("0").rstrip(".") if "T" in begin else f"{begin} s"
+        words = f"{name!r} is in seconds since {'the fit began' if origins else 'the first row'}"
+        notes.append(Note(Kind.READ, f"{words} ({since})"))
+    return X, found, notes
+
+
+def _check_numbers(table: Table, used: pd.DataFrame) -> None:
+    """Refuse text and infinite numbers, with the rows as the file has them; gaps are no fault."""
+    for name in used.columns:
+        column = used[name]
+        is_text = table.kinds[name] in (ColumnKind.TEXT, ColumnKind.MIXED, ColumnKind.DATE)
+        is_text = is_text and column.dtype.kind not in "iuf"
+        filled = column.astype(object).where(column.notna(), 0.0) if is_text else column.fillna(0)
+        try:
+            check_table(filled.to_frame(name), table.name, min_rows=0)
+        except IeqlError as error:
+            if table.kinds[name] != ColumnKind.MIXED:
+                raise
+            raise IeqlError(
+                f"{str(error).rstrip('.')}; --na takes such a cell for a missing one, --exclude "
+                f"{name!r} leaves the column out."
+            ) from error
+
+
+def _about_gaps(used: Sequence[pd.DataFrame], complete: NDArray[np.bool_]) -> list[Note]:
+    n = int((~complete).sum())
+    if not n:
+        return []
+    counts = {
+        str(name): int(part[name].isna().sum())
+        for part in used
+        for name in part.columns
+        if part[name].isna().any()
+    }
+    places = ", ".join(f"{name!r} {count}" for name, count in list(counts.items())[:6])
+    more = f" and {len(counts) - 6} more columns" if len(counts) > 6 else ""
+    words = f"{n} of {len(complete)} rows, which have gaps ({places}{more})"
+    return [Note(Kind.LEFT_OUT, f"{words}; rows are counted without them")]
+
+
+def _weights(table: Table, roles: Roles, kept: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+    if roles.sigma is not None and roles.weights is not None:
+        raise IeqlError("--sigma and --weights both say how much a row counts; use one of them.")
+    name = roles.sigma if roles.sigma is not None else roles.weights
+    if name is None:
+        return None
+    column = table.frame[[name]][kept]
+    check_table(column, table.name, min_rows=0)
+    if roles.weights is not None:
+        return column[name].to_numpy(np.float64)
+    try:
+        return weights_of(column[name], len(column))
+    except IeqlError as error:
+        raise IeqlError(f"{table.name}, column {name!r}: {error}") from error
+
+
+# --- rows that are held out ----------------------------------------------------------------------
+
+
+def held_out_column(frame: pd.DataFrame, text: str) -> tuple[str, str | None]:
+    """The column that marks rows, and the value that does, if one is named: ``day=3``."""
+    if text in frame.columns:
+        return text, None
+    name, equals, value = text.rpartition("=")
+    if equals and name.strip() in frame.columns:
+        return name.strip(), value.strip()
+    raise IeqlError(
+        f"--held-out: there is no column {text!r}; name one that holds 0 and 1, or write "
+        "COLUMN=VALUE."
+    )
+
+
+def held_out_rows(frame: pd.DataFrame, text: str, where: str) -> NDArray[np.bool_]:
+    """Which rows are held out; there must be some, and not all."""
+    name, value = held_out_column(frame, text)
+    column = frame[name]
+    words = [f"{c:g}" if isinstance(c, float) else str(c).strip() for c in column]
+    if value is not None:
+        marked = np.array([word == value or _same(word, value) for word in words], dtype=bool)
+    else:
+        words = [word.lower() for word in words]
+        bad = [word for word in words if word not in YES | NO]
+        if bad:
+            raise IeqlError(
+                f"{where}: --held-out: column {name!r} holds {bad[0]!r}, not only 0 and 1 (or yes "
+                f"and no); say which rows with --held-out {name}=VALUE."
+            )
+        marked = np.array([word in YES for word in words], dtype=bool)
+    if marked.all() or not marked.any():
+        some = "every row" if marked.all() else "no row"
+        raise IeqlError(f"{where}: --held-out {text} holds out {some}; there must be some of both.")
+    return marked
+
+
+def _same(word: str, value: str) -> bool:
+    try:
+        return float(word) == float(value)
+    except ValueError:
+        return False
+
+
+def _held_out(
+    where: str, X: pd.DataFrame, y: pd.DataFrame, rows: NDArray[np.bool_]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    for part in (X, y):
+        check_table(part[rows], f"{where}, rows held out", min_rows=1)
+    return X[rows].reset_index(drop=True), y[rows].reset_index(drop=True)
