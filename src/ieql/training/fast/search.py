@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,6 +26,7 @@ from ieql.training.fast.complete import Coverage
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
+from ieql.training.fast.guessed import grown_from, starts
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
@@ -125,6 +126,8 @@ class FastTrainer(Trainer):
 
     def _step(self, state: FastState, budget: Budget) -> None:
         for k in range(len(state.tasks)):
+            if not state.progress[k].guessed:
+                _look_around_guesses(state, k, budget, self.numbers)
             if not state.progress[k].looked:
                 _first_look(state, k, budget)
             if not state.progress[k].by_units:
@@ -236,12 +239,34 @@ class FastTrainer(Trainer):
         return state
 
 
-def _first_look(state: FastState, k: int, budget: Budget) -> None:
-    """Guesses, and what a straight line in logarithms and a periodogram tell, before any search."""
-    task = state.tasks[k]
+def _look_around_guesses(
+    state: FastState, k: int, budget: Budget, numbers: FastSettings
+) -> None:
+    """Guesses, and what is grown from the best of them: the first trainings of a target."""
+    task, progress = state.tasks[k], state.progress[k]
     with np.errstate(all="ignore"):
         for guess in task.guesses:
             state.add(k, task.candidate(guess))
+        around = starts(task, state.archives[k]) if task.guesses else []
+    most = min(len(around), budget.max_trainings or len(around))
+    for number in range(progress.around, most):
+        budget.tell()  # a checkpoint from here begins with this start
+        if progress.exact or progress.at_noise or time.monotonic() >= budget.deadline:
+            break
+        state.add(k, around[number])
+        found = grown_from(task, k, around[number], number, budget.seed, numbers, budget.deadline)
+        _take_finds(state, {(k, number): found})
+        progress.around = number + 1
+        state.number = max(state.number, progress.around)
+        for _ in range(2):  # for the second time: it may leave nothing but noise
+            _measure(state, k, budget)
+    progress.guessed = True
+
+
+def _first_look(state: FastState, k: int, budget: Budget) -> None:
+    """What a straight line in logarithms and a periodogram tell, before any search."""
+    task = state.tasks[k]
+    with np.errstate(all="ignore"):
         for variant in task.variants:
             for candidate in power_laws(variant, budget.deadline):
                 state.add(k, candidate)
@@ -421,16 +446,21 @@ def _run_round(
             finds[key] = found
     finally:
         # Also what arrived before an interrupt is kept.
-        for (target, _), found in sorted(finds.items()):
-            for candidate in found.candidates:
-                state.add(target, candidate)
-            state.n_trainings += found.n_trainings
-            state.progress[target].done.update(found.done)
-            state.largest[target] = max(state.largest[target], found.largest)
-        for (target, _), found in sorted(finds.items()):
-            front = {id(c) for c in state.archives[target].inner}
-            for candidate, kind in zip(found.candidates, found.kinds, strict=True):
-                state.progress[target].hits[kind] += id(candidate) in front
+        _take_finds(state, finds)
+
+
+def _take_finds(state: FastState, finds: Mapping[tuple[int, int], Finds]) -> None:
+    """Note what islands brought home, by (target, island)."""
+    for (target, _), found in sorted(finds.items()):
+        for candidate in found.candidates:
+            state.add(target, candidate)
+        state.n_trainings += found.n_trainings
+        state.progress[target].done.update(found.done)
+        state.largest[target] = max(state.largest[target], found.largest)
+    for (target, _), found in sorted(finds.items()):
+        front = {id(c) for c in state.archives[target].inner}
+        for candidate, kind in zip(found.candidates, found.kinds, strict=True):
+            state.progress[target].hits[kind] += id(candidate) in front
 
 
 def _reason_to_stop(state: FastState, budget: Budget) -> str:
