@@ -2,12 +2,12 @@
 
 A guess that is nearly right has a term too many, one too few, or a wrong one. So the best guesses
 are taken as they are and without each of their terms, and equations are grown from these. How much
-is done is the same for one guess and for a hundred, and takes the place of the first trainings: a
-bad guess costs next to nothing.
+is done is fixed, and less for many guesses than for a few: who gives forty does not believe in each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 
@@ -18,14 +18,14 @@ from ieql.training.fast.eliminate import fitted
 from ieql.training.fast.island import FastSettings, Finds, Training, run_island
 from ieql.training.task import Task
 
-__all__ = ["grown_from", "starts"]
+__all__ = ["believed", "grown_from", "starts"]
 
 EXPLAINS = 0.98
 """Part of the mean's error that a guess must be below to be looked at."""
 MOST_GUESSES = 2
 """Guesses around which is looked, the best ones, ..."""
-MOST_STARTS = 4
-"""... from so many starts together, ..."""
+MOST_STARTS, FEW_STARTS, MANY_GUESSES = 4, 2, 8
+"""... from so many starts together, from fewer if there are more guesses than this, ..."""
 MOVES = 3
 """... with so many moves of growth from each: one term is wrong, not all."""
 STEPS, ROWS = 20, 800
@@ -34,10 +34,10 @@ SEED = 2
 """Last part of the seeds, which no other training has."""
 
 
-def starts(task: Task, archive: Archive) -> list[Candidate]:
-    """Where to look from: the best guesses, each as it is and without one of its terms.
+def believed(task: Task, archive: Archive) -> list[Expression]:
+    """The guesses to go by: a few all, of many the best of those that explain something.
 
-    A pure function of the task's guesses, so that a search that was stopped goes on with the same.
+    Others would only be poor parents of what is grown.
     """
     mean = max((c.rmse_train for c in archive if not c.expression.inputs_used), default=1.0)
     known: dict[object, tuple[float, Expression]] = {}
@@ -45,9 +45,19 @@ def starts(task: Task, archive: Archive) -> list[Candidate]:
         error = task.train.rmse(guess.evaluate(task.train.XT.T)[:, 0])
         if error < EXPLAINS * mean:
             known.setdefault(guess.skeleton, (error, guess))
-    best = sorted(known.values(), key=lambda entry: entry[0])[:MOST_GUESSES]
-    in_turn = chain.from_iterable(zip_longest(*(_starts_of(task, guess) for _, guess in best)))
-    return [start for start in in_turn if start is not None][:MOST_STARTS]
+    order = [guess for _, guess in sorted(known.values(), key=lambda entry: entry[0])]
+    return order if len(task.guesses) <= MANY_GUESSES else order[:MOST_GUESSES]
+
+
+def starts(task: Task, guesses: Sequence[Expression]) -> list[Candidate]:
+    """Where to look from: the best guesses, each as it is and without one of its terms.
+
+    A pure function of the task's guesses, so that a search that was stopped goes on with the same.
+    """
+    best = [_starts_of(task, guess) for guess in guesses[:MOST_GUESSES]]
+    in_turn = chain.from_iterable(zip_longest(*best))
+    most = MOST_STARTS if len(task.guesses) <= MANY_GUESSES else FEW_STARTS
+    return [start for start in in_turn if start is not None][:most]
 
 
 def _starts_of(task: Task, guess: Expression) -> list[Candidate]:

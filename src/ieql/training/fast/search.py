@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ from ieql.training.fast.complete import Coverage
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.guessed import grown_from, starts
+from ieql.training.fast.guessed import believed, grown_from, starts
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
@@ -242,22 +242,27 @@ class FastTrainer(Trainer):
 def _look_around_guesses(
     state: FastState, k: int, budget: Budget, numbers: FastSettings
 ) -> None:
-    """Guesses, and what is grown from the best of them: the first trainings of a target."""
+    """Guesses, and what is grown from the best of them, before any search.
+
+    These are not counted as trainings: what waits until trainings have had their chance, such as
+    the search for parts, would come before all others.
+    """
     task, progress = state.tasks[k], state.progress[k]
     with np.errstate(all="ignore"):
-        for guess in task.guesses:
+        guesses = believed(task, state.archives[k])
+        for guess in guesses:
             state.add(k, task.candidate(guess))
-        around = starts(task, state.archives[k]) if task.guesses else []
-    most = min(len(around), budget.max_trainings or len(around))
-    for number in range(progress.around, most):
+        around = starts(task, guesses)
+    for number in range(progress.around, len(around)):
         budget.tell()  # a checkpoint from here begins with this start
         if progress.exact or progress.at_noise or time.monotonic() >= budget.deadline:
             break
         state.add(k, around[number])
         found = grown_from(task, k, around[number], number, budget.seed, numbers, budget.deadline)
-        _take_finds(state, {(k, number): found})
+        for candidate in found.candidates:
+            state.add(k, candidate)
+        state.largest[k] = max(state.largest[k], found.largest)
         progress.around = number + 1
-        state.number = max(state.number, progress.around)
         for _ in range(2):  # for the second time: it may leave nothing but noise
             _measure(state, k, budget)
     progress.guessed = True
@@ -446,21 +451,16 @@ def _run_round(
             finds[key] = found
     finally:
         # Also what arrived before an interrupt is kept.
-        _take_finds(state, finds)
-
-
-def _take_finds(state: FastState, finds: Mapping[tuple[int, int], Finds]) -> None:
-    """Note what islands brought home, by (target, island)."""
-    for (target, _), found in sorted(finds.items()):
-        for candidate in found.candidates:
-            state.add(target, candidate)
-        state.n_trainings += found.n_trainings
-        state.progress[target].done.update(found.done)
-        state.largest[target] = max(state.largest[target], found.largest)
-    for (target, _), found in sorted(finds.items()):
-        front = {id(c) for c in state.archives[target].inner}
-        for candidate, kind in zip(found.candidates, found.kinds, strict=True):
-            state.progress[target].hits[kind] += id(candidate) in front
+        for (target, _), found in sorted(finds.items()):
+            for candidate in found.candidates:
+                state.add(target, candidate)
+            state.n_trainings += found.n_trainings
+            state.progress[target].done.update(found.done)
+            state.largest[target] = max(state.largest[target], found.largest)
+        for (target, _), found in sorted(finds.items()):
+            front = {id(c) for c in state.archives[target].inner}
+            for candidate, kind in zip(found.candidates, found.kinds, strict=True):
+                state.progress[target].hits[kind] += id(candidate) in front
 
 
 def _reason_to_stop(state: FastState, budget: Budget) -> str:
