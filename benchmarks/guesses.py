@@ -1,8 +1,8 @@
 """What a guess is worth: how soon the truth is found with one that is nearly right, or forty bad.
 
 Problems are those of the suite `random` with at least two terms, in order, that the search without
-a guess does not solve in less than `--least` seconds; noise is one per cent. For each is measured the
-processor time of the first right equation on the front (`Problem.succeeds`, on rows that no fit
+a guess does not solve in less than `--least` seconds; noise is one per cent. For each the processor
+time is measured of the first right equation on the front (`Problem.succeeds`, on rows that no fit
 sees),
 
 - without a guess,
@@ -147,7 +147,7 @@ def _is_right(problem: Problem, data: Data, guess: str) -> bool:
 # --- measuring ---------------------------------------------------------------------------------
 
 
-class _Over(Exception):
+class _Over(Exception):  # noqa: N818 (no error: it ends a search)
     """The truth was found, or the time is over."""
 
 
@@ -195,8 +195,10 @@ def seconds_to_truth(
         IEQLRegressor(max_time=4.0 * limit, n_jobs=1, random_state=seed, guesses=list(guesses))
     )
     rows = Dataset.of(
-        data.X.to_numpy(float), data.y.to_numpy(float)[:, None], feature_names=problem.names,
-        target_names=["y"]
+        data.X.to_numpy(float),
+        data.y.to_numpy(float)[:, None],
+        feature_names=problem.names,
+        target_names=["y"],
     )
     watch = _Watch(problem, data, limit)
     with warnings.catch_warnings():

@@ -207,9 +207,7 @@ def _by_neighbours(y: Floats, rows: Sample, more: Floats) -> Explained | None:
     return _told(rows, more, size / sigma, inside, sigma, 1)
 
 
-def _fit(
-    terms: Floats, y: Floats, weight: Floats, inside: Mask
-) -> tuple[Floats, Floats, float]:
+def _fit(terms: Floats, y: Floats, weight: Floats, inside: Mask) -> tuple[Floats, Floats, float]:
     """Weighted residuals, leverages, and the standard deviation that is left of some rows."""
     root = np.sqrt(weight)
     A = terms * root[:, None]

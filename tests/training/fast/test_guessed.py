@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from ieql.training.trainers import Budget, mean_predictor, restored, train
 from tasks import NAMES, make_task
 
 TRUTH = "x*exp(-1*y) + 0.5*y**2"
-WRONG = "1.1*x*exp(-1.2*y) + 0.4*x"
+WRONG = "1.1*x*exp(-1.2*y) + 0.9*y"
 
 
 def task_with(*guesses):
@@ -63,13 +64,15 @@ def test_less_is_done_around_each_of_many():
     assert len(starts_of(task_with(*many))) == FEW_STARTS
 
 
-@pytest.mark.parametrize("cut", [0, 1, 2])
+@pytest.mark.parametrize("cut", [0, 1])
 def test_a_search_that_was_stopped_goes_on_around_the_same_guesses(cut):
     """As if it had not been stopped: what is grown from a start depends on nothing else."""
     task = task_with(WRONG, "x*y")
     trainer, forms = FastTrainer(), []
     budget = Budget(max_trainings=1, seed=3)
-    whole = train(trainer, [task], budget, on_round=lambda state: forms.append(state.to_form()))
+    whole = train(
+        trainer, [task], budget, on_round=lambda state: forms.append(deepcopy(state.to_form()))
+    )
     again = restored(trainer, forms[cut], [task])
     assert again.progress[0].around <= cut
     state = train(trainer, [task], budget, resumed=again)

@@ -2,7 +2,7 @@
 
 A guess that is nearly right has a term too many, one too few, or a wrong one. So the best guesses
 are taken as they are and without each of their terms, and equations are grown from these. How much
-is done is fixed, and less for many guesses than for a few: who gives forty does not believe in each.
+is done is fixed, and less for many guesses than for a few: nobody believes in each of forty.
 """
 
 from __future__ import annotations

@@ -239,9 +239,7 @@ class FastTrainer(Trainer):
         return state
 
 
-def _look_around_guesses(
-    state: FastState, k: int, budget: Budget, numbers: FastSettings
-) -> None:
+def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: FastSettings) -> None:
     """Guesses, and what is grown from the best of them, before any search.
 
     These are not counted as trainings: what waits until trainings have had their chance, such as
