@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ieql.equations.expression import Expression
 from ieql.prior import PRESETS
 
-__all__ = ["RandomEquation", "depth", "equations"]
+__all__ = ["RandomEquation", "depth", "equations", "formula", "term"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -90,6 +90,20 @@ def _equation(
         if _is_reasonable(formula, draft):
             break
     return RandomEquation(name, formula, ranges, tuple(relevant), float(rng.choice(NOISES)))
+
+
+def formula(ranges: Mapping[str, tuple[float, float]], rng: np.random.Generator) -> str:
+    """A formula of all these inputs, on these ranges."""
+    while True:
+        draft = _Draft(ranges, rng)
+        text = draft.equation()
+        if _is_reasonable(text, draft):
+            return text
+
+
+def term(ranges: Mapping[str, tuple[float, float]], rng: np.random.Generator) -> str:
+    """A single term of all these inputs, of the kind that formulas are made of."""
+    return _Draft(ranges, rng).term(list(ranges))
 
 
 def _ranges(rng: np.random.Generator, n: int) -> list[int]:

@@ -99,3 +99,10 @@ def test_a_table_without_a_column_of_the_formula_is_refused():
     found = ieql.fit_formula("a*t + b", TABLE, NOISY)
     with pytest.raises(IeqlError, match="X lacks the column 't'"):
         found.predict(TABLE.rename(columns={"t": "time"}))
+
+
+def test_slopes_beyond_all_numbers_do_not_break_a_fit_down():
+    """The squares of slopes overflowed, and an error of NumPy's came out."""
+    x = np.linspace(1, 30, 40)
+    found = ieql.fit_formula("a*exp(b*x0**2) + c", x[:, None], np.exp(0.9 * x**2 - 200))
+    assert np.isfinite(found.rmse)

@@ -8,17 +8,24 @@ from dataclasses import replace
 
 import numpy as np
 
+from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.formula import Formula
 from ieql.equations.formula_fit import Effort, fit
+from ieql.equations.formula_starts import promising
 from ieql.equations.refit import refit
 from ieql.errors import IeqlError, shown
 from ieql.target import Target
 
 __all__ = ["with_guesses"]
 
+STARTS, LEAST, MOST = 64, 3, 16
+"""Starts from which the constants of all guesses together are fitted, and those of one, at least
+and at most."""
+DRAWS = 4
+"""Draws of starts until one is defined on all rows."""
 LITTLE = Effort(starts=60, kept=3, rows=300)
-"""How hard the constants of a guess are looked for: there may be many, and the search goes on."""
+"""How hard they are looked for where no quick start is defined on all rows."""
 
 
 def with_guesses(targets: Sequence[Target], texts: Sequence[str]) -> list[Target]:
@@ -29,17 +36,19 @@ def with_guesses(targets: Sequence[Target], texts: Sequence[str]) -> list[Target
     if not texts:
         return list(targets)
     guesses: list[list[Expression]] = [[] for _ in targets]
+    kept = min(max(STARTS // len(texts), LEAST), MOST)
     for text in texts:
         uses = 0
         for k, target in enumerate(targets):
-            guess = _fitted(text, target)
-            if target.task.candidate(guess) is not None:
-                guesses[k].append(guess)
-                uses += 1
+            found = _fitted(text, target, kept)
+            usable = next((e for e in found if target.task.candidate(e) is not None), None)
+            uses += usable is not None
+            # One that may not be used may be right in all terms but one.
+            guesses[k].append(found[0] if usable is None else usable)
         if not uses:
             warnings.warn(
-                f"The guess {shown(text)} is left out: the prior does not allow it, or it is not "
-                "safe in the domain.",
+                f"The guess {shown(text)} is left out as it stands: the prior does not allow it, "
+                "or it is not safe in the domain.",
                 stacklevel=4,
             )
     return [
@@ -48,21 +57,33 @@ def with_guesses(targets: Sequence[Target], texts: Sequence[str]) -> list[Target
     ]
 
 
-def _fitted(text: str, target: Target) -> Expression:
-    """A guess with its constants at the best fit, in the coordinates of the task."""
+def _fitted(text: str, target: Target, kept: int) -> list[Expression]:
+    """A guess with its constants at good fits, the best first, in the coordinates of the task."""
     task = target.task
-    rows = target.training
     try:
         formula = Formula.parse(text, task.names, task.prior.named_units)
-        found = fit(formula, rows, effort=LITTLE)
+        draws = (promising(formula, target.training, kept, seed) for seed in range(DRAWS))
+        starts = next(filter(None, draws), [])
+        if not starts:  # a slower way may find one, or say why there is none
+            starts = [fit(formula, target.training, effort=LITTLE).values]
     except IeqlError as error:
         raise IeqlError(f"The guess {shown(text)} cannot be used. {error}") from error
+    rows = task.train.head(LITTLE.rows)
+    with np.errstate(all="ignore"):
+        found = [refit(_scaled(formula.filled(values), target), rows) for values in starts]
+        return sorted(found, key=lambda e: _error(e, rows))
+
+
+def _scaled(expression: Expression, target: Target) -> Expression:
     inputs, output = target.inputs, target.scaling
-    scaled = formula.filled(found.values).rescaled(
+    return expression.rescaled(
         -inputs.offset / inputs.scale,
         1.0 / inputs.scale,
         -output.offset.item() / output.scale.item(),
         1.0 / output.scale.item(),
-    )
-    with np.errstate(all="ignore"):
-        return refit(scaled.canonical(), task.train.head(LITTLE.rows))
+    ).canonical()
+
+
+def _error(expression: Expression, rows: Sample) -> float:
+    error = rows.rmse(expression.evaluate(rows.XT.T)[:, 0])
+    return error if np.isfinite(error) else np.inf

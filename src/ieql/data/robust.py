@@ -13,12 +13,12 @@ is fitted and judged by the loss, with all that is known about least squares.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.data.forward import NEAR, explained
 from ieql.data.sample import Sample
 
 __all__ = [
@@ -43,28 +43,14 @@ COSTS = {"huber": 0.9328, "absolute": 0.5805}
 SHARE, QUANTILE = 0.75, 1.1503
 """Part of the residuals below the size that is looked at, and what it is for normal noise: a
 quarter of the rows may be grossly wrong."""
-FAR, GROSS = 3.0, 5.0
-"""Usual sizes from which on the weight of a row fades, of what a smooth estimate leaves and of what
-an equation does, ..."""
+GROSS = 5.0
+"""Usual sizes of what an equation leaves from which on the weight of a row fades, ..."""
 FADING = 6.0
 """... and the power of the distance by which it does: among exact rows even a small part of a gross
 error is larger than all that is to be told apart."""
 LEAST_WEIGHT = 1e-30
 LEAST_PRECISION = 1e-4
 """A weight, beside the largest, from which on a row counts as a measured one."""
-STEPS = 20
-"""Of the reweighted fits of a first estimate."""
-ONE_SIGN = 0.85
-"""Part of the rows whose sign must be the same for logarithms to be looked at."""
-ROWS_PER_TERM = 2.5
-MOST_INPUTS = 8
-"""Inputs of a first estimate by a polynomial, at most, ..."""
-MOST_FITTED, RIDGE = 2_000, 1e-10
-"""Rows that it is fitted to, which are in random order, and a part of the diagonal for its sake."""
-MOST_ROWS = 20_000
-"""... and rows of one by neighbours."""
-NEAR = 4
-"""Neighbours of a row, beside two for each further input."""
 
 
 def usual_size(residual: Floats, weight: Floats) -> float:
@@ -137,89 +123,13 @@ def _fading(residual: Floats, edge: float) -> Floats:
 
 
 def first_trust(rows: Sample) -> Floats:
-    """Weights of rows before there is an equation, by an estimate that far rows do not govern.
+    """Weights of rows before there is an equation, by smooth estimates that far rows do not govern.
 
-    Polynomials in the ranks of the inputs, with least absolute errors, and medians of neighbours
-    are tried; the one that leaves least, for its number of terms, is taken. Also of the logarithm,
-    if nearly all values have one sign: what grows over decades is not smooth otherwise.
+    See `ieql.data.forward`: a row counts as a whole if the best estimate explains it. What it does
+    not explain is as far off as any of the estimates says.
     """
-    places = _places(rows.XT)
-    kinds = [min(_smooth(places, rows.y, rows.weight), key=lambda entry: entry[0])]
-    sign = np.sign(np.median(rows.y))
-    if np.average(rows.y * sign > 0.0, weights=rows.weight) >= ONE_SIGN:
-        size = np.abs(rows.y)
-        size = np.maximum(size, 1e-6 * np.median(size))
-        logs = np.where(rows.y * sign > 0.0, np.log(size), np.log(size.max()) + FAR)
-        # The same rows in logarithms: their density is that of the values times these.
-        more = len(rows) * float(np.average(np.log(size), weights=rows.weight))
-        cost, residual = min(_smooth(places, logs, rows.weight), key=lambda entry: entry[0])
-        kinds.append((cost + more, residual))
-    kinds.sort(key=lambda entry: entry[0])
-    weights = [_fading(r, FAR * usual_size(r, rows.weight)) for _, r in kinds]
-    # What is far off by the better of the two is as far off as either says.
-    return np.where(weights[0] < 1.0, np.min(weights, axis=0), 1.0)
-
-
-def _smooth(places: Floats, y: Floats, weight: Floats) -> Iterator[tuple[float, Floats]]:
-    """Residuals of smooth estimates, each after half the nats that they and their terms take."""
-    n = len(y)
-    for terms in _polynomials(places):
-        p = terms.shape[1]
-        if p > 1 and n < ROWS_PER_TERM * p:
-            continue
-        residual = _least_absolute(terms, y, weight)
-        size = usual_size(residual, weight) * n / max(n - p, 1)
-        yield n * np.log(size + 1e-300) + 0.5 * p * np.log(n), residual
-    apart = _from_neighbours(places, y)
-    if apart is not None:
-        yield n * np.log(usual_size(apart, weight) + 1e-300), apart
-
-
-def _places(XT: Floats) -> Floats:
-    """Ranks of the inputs, from -1 to 1: neither unit nor range of an input matters."""
-    from scipy.stats import rankdata
-
-    ranks: Floats = rankdata(XT[:MOST_INPUTS], axis=1).T
-    return 2.0 * (ranks - 0.5) / len(ranks) - 1.0
-
-
-def _polynomials(places: Floats) -> list[Floats]:
-    one = np.ones((len(places), 1))
-    d = places.shape[1]
-    pairs = [places[:, i] * places[:, j] for i in range(d) for j in range(i + 1)]
-    linear = np.hstack([one, places])
-    quadratic = np.column_stack([linear, *pairs])
-    if len(places) > MOST_ROWS:
-        return [one, linear, quadratic]
-    cubic = np.column_stack([quadratic, places**3])
-    return [one, linear, quadratic, cubic, np.column_stack([cubic, places**4])]
-
-
-def _least_absolute(terms: Floats, y: Floats, weight: Floats) -> Floats:
-    """Residuals of the linear fit with the least absolute errors, by reweighting."""
-    few, known, given = terms[:MOST_FITTED], y[:MOST_FITTED], weight[:MOST_FITTED]
-    own = given
-    for _ in range(STEPS):
-        weighted = few * own[:, None]
-        normal = few.T @ weighted
-        normal[np.diag_indices_from(normal)] *= 1.0 + RIDGE
-        found = np.linalg.solve(normal, weighted.T @ known)
-        sizes = np.abs(known - few @ found)
-        own = given / np.maximum(sizes, 1e-3 * usual_size(sizes, given) + 1e-300)
-        own = own / own.mean()
-    return np.asarray(y - terms @ found)
-
-
-def _from_neighbours(places: Floats, y: Floats) -> Floats | None:
-    """Differences to the medians of the nearest rows; None where there are too few or many."""
-    from scipy.spatial import cKDTree
-
-    n, d = places.shape
-    k = NEAR + 2 * (d - 1)
-    if not 3 * k < n <= MOST_ROWS:
-        return None
-    near = cKDTree(places).query(places, k=k + 1)[1]
-    own = np.arange(n)[:, None]
-    # A row is no neighbour of its own: the last one takes its place.
-    near = np.where(near == own, near[:, -1:], near)[:, :k]
-    return np.asarray(y - np.median(y[near], axis=1))
+    found = explained(rows)
+    if not found:
+        return np.ones(len(rows))
+    farthest = np.max([one.distance for one in found], axis=0)
+    return _fading(np.where(found[0].distance <= NEAR, 0.0, farthest), NEAR)

@@ -370,8 +370,9 @@ def _measured(formula: Formula, sample: Sample, values: Array, limits: _Problem)
     at_bound = (values == limits.low) | (values == limits.high)
     errors[at_bound] = 0.0
     free = np.flatnonzero(~at_bound)
-    size = np.linalg.norm(J[:, free], axis=0)
-    known = size > 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.linalg.norm(J[:, free], axis=0)
+    known = (size > 0.0) & np.isfinite(size)  # a slope beyond all numbers tells nothing
     unknown = {formula.constants[i] for i in free[~known]}
     free, size = free[known], size[known]
     if len(free):

@@ -315,9 +315,9 @@ def _rows(equations: Sequence[Equation], domain: Domain | None, data: Any) -> pd
             index=range(EXAMPLE_ROWS),
         )
     if isinstance(data, str | os.PathLike):
-        from ieql.data.table import read_csv
+        from ieql.data.reading import read_table
 
-        data = read_csv(data)
+        data = read_table(data).frame
     table = pd.DataFrame(data)
     for name in columns:
         if name not in table.columns:

@@ -26,6 +26,7 @@ from ieql.training.fast.complete import Coverage
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
+from ieql.training.fast.guessed import believed, grown_from, starts
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
@@ -126,6 +127,8 @@ class FastTrainer(Trainer):
 
     def _step(self, state: FastState, budget: Budget) -> None:
         for k in range(len(state.tasks)):
+            if not state.progress[k].guessed:
+                _look_around_guesses(state, k, budget, self.numbers)
             if not state.progress[k].looked:
                 _first_look(state, k, budget)
             if not state.progress[k].by_units:
@@ -237,12 +240,37 @@ class FastTrainer(Trainer):
         return state
 
 
+def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: FastSettings) -> None:
+    """Guesses, and what is grown from the best of them, before any search.
+
+    These are not counted as trainings: what waits until trainings have had their chance, such as
+    the search for parts, would come before all others.
+    """
+    task, progress = state.tasks[k], state.progress[k]
+    with np.errstate(all="ignore"):
+        guesses = believed(task, state.archives[k])
+        for guess in guesses:
+            state.add(k, task.candidate(guess))
+        around = starts(task, guesses)
+    for number in range(progress.around, len(around)):
+        budget.tell()  # a checkpoint from here begins with this start
+        if progress.exact or progress.at_noise or time.monotonic() >= budget.deadline:
+            break
+        state.add(k, around[number])
+        found = grown_from(task, k, around[number], number, budget.seed, numbers, budget.deadline)
+        for candidate in found.candidates:
+            state.add(k, candidate)
+        state.largest[k] = max(state.largest[k], found.largest)
+        progress.around = number + 1
+        for _ in range(2):  # for the second time: it may leave nothing but noise
+            _measure(state, k, budget)
+    progress.guessed = True
+
+
 def _first_look(state: FastState, k: int, budget: Budget) -> None:
-    """Guesses, and what a straight line in logarithms, a periodogram and a look at kinks tell."""
+    """What a straight line in logarithms, a periodogram and a look at kinks tell."""
     task = state.tasks[k]
     with np.errstate(all="ignore"):
-        for guess in task.guesses:
-            state.add(k, task.candidate(guess))
         for variant in task.variants:
             for candidate in power_laws(variant, budget.deadline):
                 state.add(k, candidate)

@@ -48,6 +48,10 @@ class Progress:
 
     length: float = float("inf")
     """Least length of a description of the data."""
+    guessed: bool = False
+    """Whether what is near the user's guesses was looked at, ..."""
+    around: int = 0
+    """... and from how many starts so far."""
     looked: bool = False
     """Whether power laws and waves were looked for, ..."""
     parted: bool = False
@@ -95,6 +99,8 @@ class Progress:
             exact=bool(form["exact"]),
             patient=bool(form.get("patient")),
             length=float(form["length"]) if form.get("length") is not None else float("inf"),
+            guessed=bool(form.get("guessed", form.get("looked"))),
+            around=int(form.get("around", 0)),
             looked=bool(form.get("looked")),
             parted=bool(form.get("parted")),
             by_units=bool(form.get("by_units")),
