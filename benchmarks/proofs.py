@@ -49,7 +49,7 @@ def fronts(n: int, trainings: int, seed: int, names: tuple[str, ...]) -> None:
     from suites import suite
 
     let_through = Counter[str]()
-    sound = finishing._sound
+    sound = finishing.sound
     proved_before = finishing.prove
 
     def counting(e, lower, upper, *rest, **options):  # type: ignore[no-untyped-def]
@@ -66,7 +66,7 @@ def fronts(n: int, trainings: int, seed: int, names: tuple[str, ...]) -> None:
         points["domain"] = domain
         return sound(e, domain, *rest, **options)
 
-    finishing.prove, finishing._sound = counting, noting  # type: ignore[assignment]
+    finishing.prove, finishing.sound = counting, noting  # type: ignore[assignment]
     print(f"fronts: {n} problems of each suite, {trainings} trainings, seed {seed}; {machine()}")
     total = Counter[str]()
     try:
@@ -84,7 +84,7 @@ def fronts(n: int, trainings: int, seed: int, names: tuple[str, ...]) -> None:
             print(f"  {name:8} {line(found)}")
             total += found
     finally:
-        finishing.prove, finishing._sound = proved_before, sound
+        finishing.prove, finishing.sound = proved_before, sound
     print(f"  {'all':8} {line(total)}")
     print(f"  sampling let through: {dict(let_through)}")
 

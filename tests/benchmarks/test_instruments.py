@@ -294,3 +294,11 @@ def test_two_results_show_the_counts_side_by_side():
     line = next(row for row in text.splitlines() if row.startswith("right inside and beyond"))
     assert line.split("  ")[-1].strip() == "0 of 1 (0 %)"
     assert "1 of 1 (100 %)" in line
+
+
+def test_the_benchmark_of_proofs_counts_where_equations_are_proved(capsys):
+    """It looked for a function that had been given another name, and ended with a traceback."""
+    import proofs
+
+    proofs.fronts(n=1, trainings=1, seed=0, names=())
+    assert "sampling let through: {}" in capsys.readouterr().out
