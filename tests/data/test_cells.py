@@ -91,6 +91,7 @@ def test_the_one_clear_cell_among_thousands_is_seen() -> None:
     ("cells", "kind", "values"),
     [
         (["1", "NA", "3"], ColumnKind.NUMBER, [1, np.nan, 3]),
+        (["1", "\u202f", "3"], ColumnKind.NUMBER, [1, np.nan, 3]),
         (["10 %", "20%"], ColumnKind.NUMBER, [10, 20]),
         (["1.5 kW", "2 kW"], ColumnKind.NUMBER, [1.5, 2]),
         (["true", "False", ""], ColumnKind.NUMBER, [1, 0, np.nan]),

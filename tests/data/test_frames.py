@@ -8,6 +8,7 @@ import pytest
 
 import ieql
 from ieql.data.frames import as_pandas
+from ieql.errors import IeqlError
 
 
 class Series:
@@ -46,6 +47,14 @@ def test_frames_and_series() -> None:
 @pytest.mark.parametrize("thing", [np.ones((2, 2)), [1, 2], pd.DataFrame({"a": [1]}), None, 3])
 def test_anything_else_is_left_as_it_is(thing: object) -> None:
     assert as_pandas(thing) is thing
+
+
+def test_a_lazy_frame_is_refused() -> None:
+    class Lazy:
+        def collect(self) -> None: ...
+
+    with pytest.raises(IeqlError, match=r"call its collect\(\) first"):
+        ieql.fit_formula("a*t", Lazy(), [1.0, 2.0])
 
 
 def test_a_formula_is_fitted_to_such_a_frame() -> None:

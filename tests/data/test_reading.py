@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ieql.data.reading import read_csv
+from ieql.data.reading import read_csv, read_table
 from ieql.data.table import check_table
 from ieql.errors import IeqlError
 
@@ -160,3 +160,63 @@ def test_the_odd_cell_of_a_decimal_comma_file_is_named(write: Write) -> None:
     with pytest.raises(IeqlError) as caught:
         check_table(read_csv(write(text)))
     assert "X, column 'a' holds 'n.a.?' in data row 3" in str(caught.value)
+
+
+# --- whatever comes in ---------------------------------------------------------------------------
+
+WORDS = [
+    "1.5",
+    "1,5",
+    "1.234",
+    "NA",
+    "#DIV/0!",
+    "[mm]",
+    "rpm",
+    "2024-01-01",
+    "01/02/2024",
+    "-9999",
+    "%",
+    "Nm",
+    "−",
+    "ä",
+    "sep=;",
+]
+PIECES = st.sampled_from([*"abxy0159.,;|#%-+/: \"'\t\n\r\0\u202f", "\n", "\n", *WORDS])
+ROWS = st.lists(PIECES, max_size=60).map("".join)
+
+
+@given(ROWS, st.sampled_from(["utf-8", "latin-1", "utf-16"]))
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_read_or_refused_in_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, text: str, encoding: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(text.encode(encoding, "replace"))
+    said = ["Read."]
+    try:
+        table = read_table(path)
+        assert str(table)
+        for name in table.frame.columns:
+            table.split(name)
+    except IeqlError as error:
+        said = str(error).splitlines()
+    assert len(said) == 1
+    assert said[0].endswith((".", "?"))
+
+
+@given(hnp.arrays(np.float64, (6, 2), elements=st.floats(-1e9, 1e9)), st.booleans())
+def test_numbers_keep_their_values_with_any_marks(
+    tmp_path_factory: pytest.TempPathFactory, X: np.ndarray, is_german: bool
+) -> None:
+    """Whatever the numbers are, they come back, or the file is refused: never another value."""
+    path = tmp_path_factory.getbasetemp() / "marks.csv"
+    swap = str.maketrans(",.", ".,") if is_german else {}
+    rows = [";".join(f"{x:,.3f}".translate(swap) for x in row) for row in X]
+    path.write_text("a;b\n" + "\n".join(rows) + "\n")
+    expected = np.array([[float(f"{x:.3f}") for x in row] for row in X])
+    refused = ""
+    try:
+        np.testing.assert_array_equal(read_table(path).frame.to_numpy(float), expected)
+    except IeqlError as error:
+        refused = str(error)
+    assert not refused or "may stand before decimals or between thousands" in refused

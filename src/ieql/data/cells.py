@@ -129,7 +129,11 @@ def clean(column: pd.Series[Any], decimal: str, na: Collection[str] = ()) -> Cle
         return Cleaned(placed([]), ColumnKind.EMPTY, words=words)
     numbers = [number_of(text, decimal) for text in kept]
     if None not in numbers:
-        if not words and decimal == "." and all(PLAIN["."].fullmatch(text) for text in kept):
+        if (
+            not missing.any()
+            and decimal == "."
+            and all(PLAIN["."].fullmatch(text) for text in kept)
+        ):
             # As they are: whole numbers beyond 2^53 keep their digits for a warning.
             return Cleaned(column, ColumnKind.NUMBER)
         grouped = next((t.strip() for t in kept if _is_grouped(t, decimal)), "")

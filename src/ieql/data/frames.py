@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ieql.errors import IeqlError
+
 __all__ = ["as_pandas"]
 
 
@@ -15,6 +17,8 @@ def as_pandas(table: Any) -> Any:
     It is known by the protocols for exchanging tables, so that no such library is imported here.
     Gaps become NaN.
     """
+    if hasattr(table, "collect") and not hasattr(table, "__len__"):
+        raise IeqlError("A lazy frame holds no rows yet; call its collect() first.")
     shares = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__dataframe__")
     if hasattr(table, "iloc") or not shares:
         return table

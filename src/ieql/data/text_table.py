@@ -119,16 +119,18 @@ def _parse(
 
     if not layout.first_line:
         raise IeqlError(f"{content.name} has a header but no data rows.")
+    faults = (pd.errors.ParserError, pd.errors.ParserWarning)
     try:
         frame = _parsed(content, layout, names, decimal, as_text)
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+    except faults:
         width = _refuse_ragged(content, layout, len(names))
-        if width <= len(names):
-            reason = str(error).strip()
-            raise IeqlError(f"{content.name} cannot be read as a CSV file: {reason}.") from error
         # Empty cells behind the last column.
         more = [f"{UNNAMED}{j}" for j in range(len(names) + 1, width + 1)]
-        frame = _parsed(content, layout, [*names, *more], decimal, as_text)
+        try:
+            frame = _parsed(content, layout, [*names, *more], decimal, as_text)
+        except faults as error:
+            reason = str(error).strip()
+            raise IeqlError(f"{content.name} cannot be read as a CSV file: {reason}.") from error
     if not len(frame):
         raise IeqlError(f"{content.name} has a header but no data rows.")
     if frame.iloc[:, -1].isna().any():  # pandas fills rows that are too short without a word
@@ -249,9 +251,7 @@ def _marks_of_numbers(
     Unless a number needs the point, it may have stood between thousands: then the cells are looked
     at as they are written, 1.500, not 1.5.
     """
-    fractions = [
-        name for name in frame.columns if name not in of_texts and frame[name].dtype.kind == "f"
-    ]
+    fractions = [name for name in names if name not in of_texts and frame[name].dtype.kind == "f"]
     certain = {name: Marks(frozenset(".")) for name in fractions if _needs_point(frame[name])}
     has_commas = any("," in marks.decimal or marks.unclear for marks in of_texts.values())
     is_open = not certain and layout.separator != ","  # a comma between columns is no decimal one
