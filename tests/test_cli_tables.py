@@ -78,6 +78,7 @@ def test_a_run_remembers_how_its_file_was_read() -> None:
     assert source["reading"] == {"na": ["-9999"]}
     assert source["origins"] == {"Zeit": "2024-02-01T08:00:00.000000000"}
     assert (source["weights"], source["held_out"]) == ("Gewicht", "Test")
+    assert source["said"] == Path("said").read_text(encoding="utf-8").splitlines()
     asked = read_asked("run")
     assert data_files("run") == [Path("bench.csv").resolve()]
     assert len(asked.X) == N - 2 - 3
@@ -174,6 +175,19 @@ def test_check_looks_at_a_file_and_writes_nothing() -> None:
     command = "  ieql fit bench.csv --target M --exclude Gewicht,Test --units"
     assert lines[-1] == command
     assert "lacks" not in failure("check", "nowhere.csv")
+
+
+def test_units_below_the_names_are_physical_units() -> None:
+    fit = ("fit", "bench.csv", "--target", "M", "--inputs", "Last", "--na", -9999, "--units")
+    result = ieql(*fit, "--out", "units", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "Units: Last in %, M in Nm.\n" in result.stderr
+    Path("odd.csv").write_text("n [1/min],y\n1/s,Nm\n1,2\n3,4\n5,6\n7,9\n")
+    result = ieql("fit", "odd.csv", "--target", "y", "--units")
+    assert result.exit_code == 2
+    assert "the name of the column 'n [1/min]' says 1/min, its cells or the line below say 1/s" in (
+        result.stderr
+    )
 
 
 def test_several_files_are_one_table() -> None:

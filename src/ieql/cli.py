@@ -270,6 +270,7 @@ def fit(
     **chosen: Any,
 ) -> None:
     """Learn equations from a table and keep them in a run folder."""
+    from ieql.data.notes import sentences
     from ieql.data.reading import read_table
     from ieql.data.roles import Roles, take
     from ieql.run.resume import outside_roles
@@ -330,6 +331,7 @@ def fit(
         "missing": None if missing == "drop" else missing,
         "origins": taken.origins,
         "reading": table.reading.told(),
+        "said": sentences([*table.notes, *taken.notes]),
     }
     source = {
         "data": files[0] if len(files) == 1 else files,
@@ -389,7 +391,14 @@ def _with_units(prior: Any, names: Sequence[str], others: Mapping[str, str]) -> 
 
     known = Prior.of(prior)
     in_file = {n: u for n, u in others.items() if n in names and is_unit(u)}
-    found = {**units_in_names(names), **in_file}
+    in_names = units_in_names(names)
+    for name in in_file:
+        if in_names.get(name, in_file[name]) != in_file[name]:
+            raise IeqlError(
+                f"--units: the name of the column {name!r} says {in_names[name]}, its cells or the "
+                f"line below say {in_file[name]}; correct one of them."
+            )
+    found = {**in_names, **in_file}
     quantities = {**found, **known.quantities}
     told = ", ".join(f"{name} in {unit}" for name, unit in found.items())
     nothing = "none was found in the names of the columns; write them as 'n [1/min]'"

@@ -80,7 +80,7 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
     taken = take(read_table(*data, **reading), roles)
     extra = taken.outside
     if outside:
-        table = read_table(*outside, **reading)
+        table = read_table(*outside, **{**reading, "exclude": None})
         others = take(table, outside_roles(roles, taken), min_rows=1)
         extra = others.X, others.y
     return Asked(options, source, taken.X, taken.y, extra, taken.weight)
