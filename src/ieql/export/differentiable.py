@@ -12,7 +12,7 @@ from typing import Any
 
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions
 from ieql.export.origin import Origin, heading, opening
-from ieql.export.translation import Language, template
+from ieql.export.translation import Language, spelled, template
 
 __all__ = ["write_jax", "write_torch"]
 
@@ -173,7 +173,7 @@ _JAX = _Library(
         "jax",
         "JAX",
         "jnp",
-        {"fabs": "jnp.abs", "pow": "jnp.power", "atan2": "jnp.arctan2", "cbrt": "jnp.cbrt"},
+        spelled("fabs = jnp.abs\npow = jnp.power\natan2 = jnp.arctan2\ncbrt = jnp.cbrt"),
     ),
 )
 _TORCH = _Library(
@@ -189,7 +189,7 @@ _TORCH = _Library(
         "torch",
         "PyTorch",
         "torch",
-        {"fabs": "torch.abs", "pow": "torch.pow", "atan2": "torch.atan2"},
+        spelled("fabs = torch.abs\npow = torch.pow\natan2 = torch.atan2"),
         # Plain numbers alone would be taken with 32 bits.
         lambda number: f"torch.full_like({{0}}, {number})",
     ),

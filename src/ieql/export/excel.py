@@ -22,7 +22,7 @@ from ieql.export.functions import Domain, Equation, live_sources
 from ieql.export.names import printable
 from ieql.export.origin import Origin, about
 from ieql.export.reproducible import packed, unpacked
-from ieql.export.translation import Language, holds_together, template
+from ieql.export.translation import Language, holds_together, spelled, template
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,18 @@ ATOM = re.compile(rf"[\w.$]+{ROW}?")
 CELL = re.compile(r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}")
 SAME = """
     acos acosh asin asinh atan atanh cos cosh exp log10 sin sinh sqrt tan tanh trunc
+"""
+OTHERS = """
+    log = LN
+    log1p = LN(1+({0}))
+    expm1 = (EXP({0})-1)
+    fabs = ABS
+    copysign = (ABS({0})*IF(({1})<0,-1,1))
+    pow = POWER
+    fmin = MIN
+    fmax = MAX
+    atan2 = ATAN2({1},{0})
+    hypot = SQRT(SUMSQ({0},{1}))
 """
 
 
@@ -215,16 +227,7 @@ LANGUAGE = Language(
     name="Excel",
     functions={
         **{word: word.upper() for word in SAME.split()},
-        "log": "LN",
-        "log1p": "LN(1+({0}))",
-        "expm1": "(EXP({0})-1)",
-        "fabs": "ABS",
-        "copysign": "(ABS({0})*IF(({1})<0,-1,1))",
-        "pow": "POWER",
-        "fmin": "MIN",
-        "fmax": "MAX",
-        "atan2": "ATAN2({1},{0})",
-        "hypot": "SQRT(SUMSQ({0},{1}))",
+        **spelled(OTHERS),
     },
     number=_number,
     choice=lambda condition, yes, no: f"IF({condition},{yes},{no})",

@@ -9,7 +9,7 @@ from typing import Any
 from ieql.errors import IeqlError, nearest
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions
 from ieql.export.origin import Origin, heading, opening
-from ieql.export.translation import Language, template
+from ieql.export.translation import Language, spelled, template
 from ieql.units import Unit
 
 __all__ = ["write"]
@@ -27,6 +27,12 @@ RESERVED = frozenset(WORDS.split())
 SAME = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh exp expm1 floor hypot log log10 log1p
     log2 pow sin sinh sqrt tan tanh trunc
+"""
+OTHERS = """
+    fabs = Math.abs
+    copysign = (({1}) < 0.0 ? -Math.abs({0}) : Math.abs({0}))
+    isnan = Number.isNaN
+    isfinite = Number.isFinite
 """
 
 
@@ -109,10 +115,7 @@ LANGUAGE = Language(
     name="JavaScript",
     functions={
         **{word: f"Math.{word}" for word in SAME.split()},
-        "fabs": "Math.abs",
-        "copysign": "(({1}) < 0.0 ? -Math.abs({0}) : Math.abs({0}))",
-        "isnan": "Number.isNaN",
-        "isfinite": "Number.isFinite",
+        **spelled(OTHERS),
     },
     number=_number,
     choice=lambda condition, yes, no: f"{condition} ? {yes} : {no}",

@@ -10,7 +10,7 @@ from typing import Any
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions
 from ieql.export.names import identifiers, printable
 from ieql.export.origin import Origin, heading, opening
-from ieql.export.translation import Language, template
+from ieql.export.translation import Language, spelled, template
 from ieql.units import Unit
 
 __all__ = ["write"]
@@ -27,18 +27,26 @@ FUNCTIONS = """
     acos acosh asin asinh atan atan2 atanh ceil cos cosh exp expm1 fix floor hypot log log10 log1p
     log2 sin sinh sqrt tan tanh
 """
+OTHERS = """
+    fabs = abs
+    pow = ieql_pow
+    copysign = (abs({0}) .* (1 - 2 * (({1}) < 0)))
+    trunc = fix
+    isnan = isnan
+    isfinite = isfinite
+"""
 # MATLAB leaves the real numbers outside the domain of these; `real_only` makes that NaN.
-DOMAINS = {
-    "log": "value >= 0",
-    "log10": "value >= 0",
-    "log2": "value >= 0",
-    "log1p": "value >= -1",
-    "sqrt": "value >= 0",
-    "acos": "abs(value) <= 1",
-    "asin": "abs(value) <= 1",
-    "acosh": "value >= 1",
-    "atanh": "abs(value) <= 1",
-}
+DOMAINS = spelled("""
+    log = value >= 0
+    log10 = value >= 0
+    log2 = value >= 0
+    log1p = value >= -1
+    sqrt = value >= 0
+    acos = abs(value) <= 1
+    asin = abs(value) <= 1
+    acosh = value >= 1
+    atanh = abs(value) <= 1
+""")
 CHOICE = "ieql_choice"
 POWER = "ieql_pow"
 RESERVED = frozenset(
@@ -193,12 +201,7 @@ LANGUAGE = Language(
     name="MATLAB",
     functions={
         **{word: f"ieql_{word}" if word in DOMAINS else word for word in FUNCTIONS.split()},
-        "fabs": "abs",
-        "pow": POWER,
-        "copysign": "(abs({0}) .* (1 - 2 * (({1}) < 0)))",
-        "trunc": "fix",
-        "isnan": "isnan",
-        "isfinite": "isfinite",
+        **spelled(OTHERS),
     },
     number=_number,
     choice=lambda condition, yes, no: f"{CHOICE}({condition}, {yes}, {no})",

@@ -13,7 +13,7 @@ from typing import Any
 from ieql.errors import IeqlError
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions
 from ieql.export.origin import Origin, heading, opening
-from ieql.export.translation import Language, template
+from ieql.export.translation import Language, spelled, template
 
 __all__ = ["write"]
 
@@ -32,6 +32,16 @@ WORDS = """
 DEFINED = "ieql_defined"
 RESERVED = frozenset([*WORDS.split(), DEFINED])
 SAME = "acos asin atan atan2 ceil cos cosh exp floor log log10 sin sinh sqrt tan tanh"
+OTHERS = """
+    fabs = abs
+    fmin = min
+    fmax = max
+    log1p = log(1.0 + ({0}))
+    copysign = (if ({1}) < 0.0 then -abs({0}) else abs({0}))
+    expm1 = (exp({0}) - 1.0)
+    pow = (({0}) ^ ({1}))
+    hypot = sqrt(({0}) ^ 2 + ({1}) ^ 2)
+"""
 
 
 def write(
@@ -135,14 +145,7 @@ LANGUAGE = Language(
     name="Modelica",
     functions={
         **{word: word for word in SAME.split()},
-        "fabs": "abs",
-        "fmin": "min",
-        "fmax": "max",
-        "log1p": "log(1.0 + ({0}))",
-        "copysign": "(if ({1}) < 0.0 then -abs({0}) else abs({0}))",
-        "expm1": "(exp({0}) - 1.0)",
-        "pow": "(({0}) ^ ({1}))",
-        "hypot": "sqrt(({0}) ^ 2 + ({1}) ^ 2)",
+        **spelled(OTHERS),
     },
     number=_number,
     choice=lambda condition, yes, no: f"if {condition} then {yes} else {no}",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ieql.export.functions import Dialect, Domain, Equation, Function, functions
 from ieql.export.origin import Origin, heading, opening
-from ieql.export.translation import Language, template
+from ieql.export.translation import Language, spelled, template
 from ieql.units import Unit
 
 __all__ = ["write"]
@@ -23,6 +23,17 @@ RESERVED = frozenset(WORDS.split())
 SAME = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh floor hypot log10 log2 round sin sinh
     sqrt tan tanh trunc exp exp2 copysign
+"""
+OTHERS = """
+    log = f64::ln
+    log1p = f64::ln_1p
+    expm1 = f64::exp_m1
+    pow = f64::powf
+    fabs = f64::abs
+    fmin = f64::min
+    fmax = f64::max
+    isnan = f64::is_nan
+    isfinite = f64::is_finite
 """
 
 
@@ -92,15 +103,7 @@ LANGUAGE = Language(
     name="Rust",
     functions={
         **{word: f"f64::{word}" for word in SAME.split()},
-        "log": "f64::ln",
-        "log1p": "f64::ln_1p",
-        "expm1": "f64::exp_m1",
-        "pow": "f64::powf",
-        "fabs": "f64::abs",
-        "fmin": "f64::min",
-        "fmax": "f64::max",
-        "isnan": "f64::is_nan",
-        "isfinite": "f64::is_finite",
+        **spelled(OTHERS),
     },
     number=_number,
     choice=lambda condition, yes, no: f"if {condition} {{{{ {yes} }}}} else {{{{ {no} }}}}",

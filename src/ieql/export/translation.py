@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from ieql.units import Unit
 
-__all__ = ["Language", "holds_together", "template"]
+__all__ = ["Language", "holds_together", "spelled", "template"]
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<place>\{[01]\})"
@@ -121,6 +121,16 @@ class Language:
     defined: Callable[[str, str], str] | None = None
     masked: Callable[[bool, str, str], str] | None = None
     filled: Callable[[str], str] | None = None
+
+
+def spelled(table: str) -> dict[str, str]:
+    """Functions of a language by their names in ``math.h``, from lines ``log = LN``.
+
+    >>> spelled("log = LN")
+    {'log': 'LN'}
+    """
+    lines = (line.partition(" = ") for line in table.strip().splitlines())
+    return {name.strip(): form.strip() for name, _, form in lines}
 
 
 def template(unit: Unit, language: Language) -> str:
