@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ieql.data.forward import NEAR, explained
@@ -64,6 +64,7 @@ def test_rows_beyond_those_that_are_fitted_are_judged_too():
     assert np.mean(distance[:-1] > NEAR) < 0.01
 
 
+@settings(max_examples=5, deadline=None)
 @given(st.floats(1e-3, 1e3), st.floats(0.1, 10))
 def test_neither_unit_matters(of_y, of_x):
     y = 5.0 * np.exp(-R) + 0.1 * np.sin(40.0 * R)
