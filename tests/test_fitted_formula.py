@@ -8,6 +8,9 @@ import pytest
 
 import ieql
 from ieql import IeqlError
+from ieql.data.sample import Sample
+from ieql.equations.formula import Formula
+from ieql.equations.formula_fit import _measured, _Problem
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"t": np.linspace(0.0, 5.0, 50), "speed [1/min]": RNG.uniform(1e3, 6e3, 50)})
@@ -103,6 +106,10 @@ def test_a_table_without_a_column_of_the_formula_is_refused():
 
 def test_slopes_beyond_all_numbers_do_not_break_a_fit_down():
     """The squares of slopes overflowed, and an error of NumPy's came out."""
-    x = np.linspace(1, 30, 40)
-    found = ieql.fit_formula("a*exp(b*x0**2) + c", x[:, None], np.exp(0.9 * x**2 - 200))
-    assert np.isfinite(found.rmse)
+    x = np.linspace(1, 2, 20)
+    formula = Formula.parse("a*exp(b*x)", ["x"])
+    rows = Sample(x[None, :], np.exp(300 * x - 600), np.ones(20))
+    limits = _Problem(formula, rows, np.full(2, -np.inf), np.full(2, np.inf))
+    found = _measured(formula, rows, np.array([np.exp(-600.0), 300.0]), limits)
+    assert found.rmse == pytest.approx(0.0, abs=1e-9)
+    assert "a" in found.undetermined
