@@ -76,4 +76,4 @@ def test_a_format_in_a_file_of_ones_own_is_known_to_the_command_line(tmp_path):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), VARIABLE: "mine.py"},
         check=False,
     )
-    assert result.stdout.endswith("\nmine    As Python shows it.\n"), result.stderr
+    assert result.stdout.splitlines()[-1].split(maxsplit=1) == ["mine", "As Python shows it."]

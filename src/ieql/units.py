@@ -1089,7 +1089,12 @@ POWER = Unit(
     latex=r"\left({0}\right)^{{{1}}}",
     c="(({0}) > 0.0 && !isnan({1}) ? pow({0}, {1}) : NAN)",
     python="np.where(({0} > 0) & ~np.isnan({1}), np.abs({0}) ** ({1}), np.nan)",
-    templates={"mathml": "<msup><mrow><mo>(</mo>{0}<mo>)</mo></mrow>{1}</msup>"},
+    templates={
+        "mathml": "<msup><mrow><mo>(</mo>{0}<mo>)</mo></mrow>{1}</msup>",
+        # They have no NaN for an exponent to be.
+        "excel": "IF(({0}) > 0,POWER({0}, {1}),NA())",
+        "modelica": "ieql_defined(({0}) > 0.0, (({0}) ^ ({1})))",
+    },
     interval=_power_interval,
     raises=True,
     code=17,

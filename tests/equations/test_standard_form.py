@@ -143,3 +143,10 @@ def test_the_values_stay(expression):
     finite = np.isfinite(before)
     scale = np.abs(before[finite]).max(initial=1.0)
     np.testing.assert_allclose(after[finite], before[finite], rtol=1e-7, atol=1e-7 * scale)
+
+
+def test_the_least_of_two_is_no_largest_of_two_with_signs_turned():
+    """A saturation at 4 was shown as -2.5*max(-x, -4)."""
+    assert form("-2.5*max(-x, -4)", "engineering") == "2.5*min(x, 4)"
+    only_largest = {"units": ["mul", "max"]}
+    assert form("-2.5*max(-x, -4)", only_largest) == "-2.5*max(-x, -4)"

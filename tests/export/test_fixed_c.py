@@ -123,7 +123,7 @@ def test_random_equations(tmp_path):
     """Whatever is not refused keeps its promise; and not everything is refused."""
     domain = {"x1": (0.5, 2.0), "x2": (-1.0, 1.0), "x3": (3.0, 8.0)}
     refusals = []
-    known = [e for e in drawn(300) if all(node.unit in UNITS for node in e.nodes)][:40]
+    known = [e for e in drawn(2000) if all(node.unit in UNITS for node in e.nodes)][:40]
     for k, expression in enumerate(known):
         try:
             worst, stated = differences(Equation(f"f{k}", expression), domain, 2000, tmp_path)

@@ -75,7 +75,7 @@ def test_a_module_to_read():
 export function torque(n_1_min, load) {
   const u1 = Math.cos(1.0 + 2.0 * load);
   const u2 = (n_1_min * u1);
-  const u3 = (load !== 0.0 ? 1.0 / load : NaN);
+  const u3 = (load === 0.0 ? NaN : 1.0 / load);
   return 0.5 * u2 - 3.0 * u3;
 }
 """

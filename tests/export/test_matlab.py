@@ -79,7 +79,7 @@ function result = ieql_torque(n_1_min, load)
     load = double(load);
     u1 = ieql_sqrt(1.0 + 2.0 * load);
     u2 = (n_1_min .* u1);
-    u3 = ieql_choice(load ~= 0.0, 1.0 ./ load, NaN);
+    u3 = ieql_choice(load == 0.0, NaN, 1.0 ./ load);
     result = 0.5 * u2 - 3.0 * u3;
 end
 

@@ -76,7 +76,7 @@ def test_a_function_to_read():
 pub fn torque(n_1_min: f64, load: f64) -> f64 {
     let u1: f64 = f64::cos(1.0 + 2.0 * load);
     let u2: f64 = (n_1_min * u1);
-    let u3: f64 = (if load != 0.0 { 1.0 / load } else { f64::NAN });
+    let u3: f64 = (if load == 0.0 { f64::NAN } else { 1.0 / load });
     0.5 * u2 - 3.0 * u3
 }
 """

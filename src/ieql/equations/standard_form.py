@@ -23,7 +23,7 @@ from ieql.equations.expression import LARGEST_POWER, Expression, Sum
 from ieql.equations.text import write
 from ieql.errors import IeqlError
 from ieql.prior import Prior
-from ieql.units import COS, DIV, EXP, LOG, MUL, SIN, SQRT, SQUARE
+from ieql.units import COS, DIV, EXP, LOG, MAX, MIN, MUL, SIN, SQRT, SQUARE, Unit
 
 __all__ = ["is_equal", "is_permitted", "size", "standard_form", "text_length", "whole_power"]
 
@@ -40,6 +40,8 @@ DEARER_IF_SHORTER = 0.25
 """... and if its text is shorter."""
 MOST_NODES = 200
 """Larger graphs are left as they are."""
+OTHER_END = {MIN: MAX, MAX: MIN}
+"""What becomes of a unit if the signs of its arguments and of its value are turned."""
 
 
 def standard_form(expression: Expression, X: Array, prior: Prior | None = None) -> Expression:
@@ -59,7 +61,7 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
     Expression
         In standard form, or the given one, if that is not permitted.
     """
-    expression = expression.canonical()
+    expression = _upright(expression.canonical(), prior)
     if len(expression.nodes) > MOST_NODES:
         return expression
     best = None
@@ -78,6 +80,23 @@ def standard_form(expression: Expression, X: Array, prior: Prior | None = None) 
     if best is None or not _is_worth_it(best, expression, prior):
         return expression
     return best if is_equal(best, expression, X) else expression
+
+
+def _upright(expression: Expression, prior: Prior | None) -> Expression:
+    """The same with min(x, 4) for -max(-x, -4), where the prior permits it."""
+    turned = _Upright(expression.names).rebuild(expression)
+    return turned if is_permitted(turned, expression, prior) else expression
+
+
+class _Upright(Builder):
+    """Writes the least and the largest of two such that the first of them has no minus."""
+
+    def apply(self, unit: Unit, *args: Sum) -> Sum:
+        first = next((a for a in args if a.weights), None)
+        if unit not in OTHER_END or first is None or first.weights[0] > 0.0:
+            return super().apply(unit, *args)
+        turned = super().apply(OTHER_END[unit], *(a.scaled(-1.0) for a in args))
+        return turned.scaled(-1.0)
 
 
 def _is_worth_it(best: Expression, given: Expression, prior: Prior | None) -> bool:
