@@ -80,9 +80,10 @@ def of_formula(
     prior: Any = "plain",
     low: float = 0.5,
     high: float = 2.0,
+    seed: int = 0,
 ) -> Task:
     """A task with a known equation of any inputs, all uniform between low and high."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     names = tuple(names)
 
     def sample(n: int) -> Sample:

@@ -182,6 +182,11 @@ class Archive:
         del members[PER_CELL:]
         return on_front or candidate not in dropped
 
+    def searches_with(self, candidate: Candidate) -> bool:
+        """Whether a member is kept for the search, not only for its error at points outside."""
+        members = self._cells.get(_cell_of(candidate), [])
+        return any(c is candidate for c in (*self.inner, *self.steps, *members))
+
     def _add_shown(self, candidate: Candidate) -> bool:
         for front in (self.front, self.inner):
             if any(c.is_step for c in front):

@@ -129,6 +129,11 @@ class State:
             self.archives[target].add(candidate)
             self.units[target].update(candidate.expression.unit_counts())
 
+    def add_to_choose(self, target: int, candidate: Candidate) -> None:
+        """Take in what may be chosen for its error at points outside, but is no use to a search."""
+        if self.archives[target].front.add(candidate):
+            self.units[target].update(candidate.expression.unit_counts())
+
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers; constants to the last bit."""
         parts = zip(self.archives, self.largest, self.units, strict=True)

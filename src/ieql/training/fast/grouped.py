@@ -264,9 +264,9 @@ class _View:
     def written(self, task: Task, deadline: float) -> list[Candidate]:
         """The best equations in the inputs, fitted to the rows."""
         # The simpler ones, too: what a group is a little off by, longer equations make up for.
-        chosen = [*self.archive.rivals[:WRITTEN], *self.archive.front]
+        chosen = [*self.archive.rivals[:WRITTEN], *self.archive.inner]
         if task.has_rule and self.archive.is_exact:
-            chosen = [*self.archive.rivals[:FEW_WRITTEN], *list(self.archive.front)[:FEW_WRITTEN]]
+            chosen = [*self.archive.rivals[:FEW_WRITTEN], *list(self.archive.inner)[:FEW_WRITTEN]]
         probe = np.ascontiguousarray(task.train.XT[:, :PROBED].T)
         shortest: list[Expression] = []
         now = time.monotonic()

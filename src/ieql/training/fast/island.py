@@ -87,6 +87,8 @@ class Finds:
     """What entered the island's archive."""
     kinds: list[str] = field(default_factory=list)
     """The kind of training that each of them comes from."""
+    to_choose: list[Candidate] = field(default_factory=list)
+    """What is good at points outside alone: it may be chosen in the end, and searched is without."""
     done: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     """How many trainings of each kind were done."""
     largest: float = 0.0
@@ -141,8 +143,11 @@ def _run_training(
     for found in train(*_focused(task, archive, rng), rng, settings, kind, offered):
         finds.largest = max(finds.largest, found.complexity)
         if found.candidate is not None and archive.add(found.candidate):
-            finds.candidates.append(found.candidate)
-            finds.kinds.append(kind)
+            if archive.searches_with(found.candidate):
+                finds.candidates.append(found.candidate)
+                finds.kinds.append(kind)
+            else:
+                finds.to_choose.append(found.candidate)
         if time.monotonic() > deadline:
             return
     finds.done[kind] = finds.done.get(kind, 0) + 1

@@ -260,6 +260,8 @@ def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: Fast
         found = grown_from(task, k, around[number], number, budget.seed, numbers, budget.deadline)
         for candidate in found.candidates:
             state.add(k, candidate)
+        for candidate in found.to_choose:
+            state.add_to_choose(k, candidate)
         state.largest[k] = max(state.largest[k], found.largest)
         progress.around = number + 1
         for _ in range(2):  # for the second time: it may leave nothing but noise
@@ -456,6 +458,8 @@ def _run_round(
         for (target, _), found in sorted(finds.items()):
             for candidate in found.candidates:
                 state.add(target, candidate)
+            for candidate in found.to_choose:
+                state.add_to_choose(target, candidate)
             state.n_trainings += found.n_trainings
             state.progress[target].done.update(found.done)
             state.largest[target] = max(state.largest[target], found.largest)
