@@ -88,7 +88,7 @@ class Finds:
     kinds: list[str] = field(default_factory=list)
     """The kind of training that each of them comes from."""
     to_choose: list[Candidate] = field(default_factory=list)
-    """What is good at points outside alone: it may be chosen in the end, and searched is without."""
+    """What is good at points outside alone: it may be chosen, and the search does without it."""
     done: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     """How many trainings of each kind were done."""
     largest: float = 0.0
