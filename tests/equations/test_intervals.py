@@ -200,3 +200,35 @@ def test_a_users_rule_that_fails_says_nothing(broken):
     with np.errstate(all="ignore"):
         low, high = rule_of(unit).value((np.array([-1.0]), np.array([1.0])))
     assert (low[0], high[0]) == (-np.inf, np.inf)
+
+
+def test_what_underflows_is_not_taken_for_zero():
+    """cos(2e-309·x) was proved to increase: the slope was too small for a float, hence zero."""
+    expression = Expression.parse("cos(2e-309*x)", ["x"])
+    f = enclosure_of(expression)
+    _, (low, _) = f.bounds_and_slopes(np.array([[0.0]]), np.array([[1.0]]))
+    assert low[0, 0] < 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("exp(x)", -800.0),
+        ("gauss(x)", 40.0),
+        ("logistic(x)", -800.0),
+        ("x**2", 1e-200),
+        ("1e-200*x", 1e-200),
+        ("sqrt(x)*x", 1e-220),
+    ],
+)
+def test_a_positive_number_too_small_for_a_float_is_at_most_zero_from_below(text, at):
+    f = enclosure_of(Expression.parse(text, ["x"]))
+    ends = np.array([[at]])
+    low, high = f.bounds(ends, ends)
+    assert low[0] <= 0.0 < high[0]
+
+
+def test_an_exact_zero_stays_one():
+    f = enclosure_of(Expression.parse("3*x**2 + 2*x", ["x"]))
+    low, _ = f.bounds(np.array([[0.0]]), np.array([[1.0]]))
+    assert low[0] == 0.0

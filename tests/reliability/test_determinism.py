@@ -9,7 +9,7 @@ from soak.determinism import SWEEP, both_doors, fronts
 
 @pytest.mark.parametrize(
     "options",
-    [{"max_trainings": 12}, {"max_trainings": 3, "trainer": SWEEP}],
+    [{"max_trainings": 6}, {"max_trainings": 3, "trainer": SWEEP}],
     ids=["fast", "paper"],
 )
 def test_the_number_of_processes_does_not_matter(options):

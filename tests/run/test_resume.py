@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +16,30 @@ from ieql import IEQLRegressor
 from ieql.cli import app
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """A folder with a short run on a file of two inputs."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with a short run on a file of two inputs, made once."""
+    folder = tmp_path_factory.mktemp("finished")
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (100, 2))
     y = np.cos(3 * X[:, 0]) + X[:, 1] ** 2 + 0.05 * rng.normal(size=100)
-    pd.DataFrame({"a": X[:, 0], "n [1/min]": X[:, 1], "out": y}).to_csv("data.csv", index=False)
-    Path("domain.yaml").write_text("a: [-2, 2]\n")
-    options = ("--prior", "motor", "--domain", "domain.yaml", "--out", "run", "--jobs", "1")
-    ieql("fit", "data.csv", "--target", "out", "--trainings", "2", *options)
+    pd.DataFrame({"a": X[:, 0], "n [1/min]": X[:, 1], "out": y}).to_csv(
+        folder / "data.csv", index=False
+    )
+    (folder / "domain.yaml").write_text("a: [-2, 2]\n")
+    with contextlib.chdir(folder):
+        options = ("--prior", "motor", "--domain", "domain.yaml", "--out", "run", "--jobs", "1")
+        ieql("fit", "data.csv", "--target", "out", "--trainings", "2", *options)
+    return folder
+
+
+@pytest.fixture
+def run(finished, tmp_path, monkeypatch):
+    """A copy of it, to go on with or to damage."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    description = tmp_path / "run" / "run.json"
+    description.write_text(description.read_text().replace(str(finished), str(tmp_path)))
+    monkeypatch.chdir(tmp_path)
     return "run"
 
 

@@ -323,8 +323,10 @@ def _sweep(f: Enclosure, boxes: _Bundle, slack: float) -> _Swept:
     """Bound a sum over some boxes, by natural intervals and by the mean-value form."""
     lower, upper = boxes.lower, boxes.upper
     (natural, _), (least, most) = f.bounds_and_slopes(lower, upper)
-    # Where the sum rises or falls all over the box, its minimum lies on one side.
-    rises, falls = least >= 0.0, most <= 0.0
+    # Where the sum rises or falls all over the box, its minimum lies on one side. Where it is
+    # infinitely steep, it need not have a value there, and nothing would be left to split.
+    rises = (least >= 0.0) & (most < np.inf)
+    falls = (most <= 0.0) & (least > -np.inf)
     lower, upper = np.where(falls & ~rises, upper, lower), np.where(rises, lower, upper)
     # The point for which the bound is highest (Baumann): as much may be lost on either side.
     share = np.nan_to_num(most / (most - least), nan=0.5)

@@ -53,6 +53,9 @@ Bounds = tuple[Array, Array]
 """Lower and upper bounds, arrays of equal shape."""
 EPS = float(np.finfo(np.float64).eps)
 LARGEST = float(np.finfo(np.float64).max)
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+COARSE = float(np.finfo(np.float64).smallest_normal) / EPS
+"""Amounts below it may have lost digits to underflow, which a relative widening does not see."""
 LAST_DIGITS = 4.0 * EPS
 """By how much functions are widened: NumPy promises their last digits but not all of them."""
 FAR = 1e6
@@ -63,14 +66,41 @@ FAR = 1e6
 
 
 def _outward(low: Array, high: Array, digits: float = EPS) -> Bounds:
-    """Widen by at least one unit in the last place; lower bounds are never +∞, upper never -∞."""
+    """Widen by at least one unit in the last place; lower bounds are never +∞, upper never -∞.
+
+    A zero is taken to be exact: `_not_lost` is for what may have vanished by underflow.
+    """
     low, high = np.minimum(low, LARGEST), np.maximum(high, -LARGEST)
-    return low - digits * np.abs(low), high + digits * np.abs(high)
+    return low - _slack(low, digits), high + _slack(high, digits)
+
+
+def _slack(x: Array, digits: float) -> Array:
+    """What rounding may have taken from an amount that is not zero."""
+    size = np.abs(x)
+    slack: Array = digits * size
+    coarse = size < COARSE
+    if coarse.any():
+        slack = slack + np.where(coarse & (size > 0.0), SMALLEST, 0.0)
+    return slack
+
+
+def _not_lost(x: Array, vanishes: NDArray[np.bool_] | bool) -> Array:
+    """Zeros that stand for something smaller than any float, as the smallest one of their sign."""
+    if x.all():
+        return x
+    lost = (x == 0.0) & ~np.asarray(vanishes)
+    return np.where(lost, np.copysign(SMALLEST, x), x) if lost.any() else x
+
+
+def _times(x: Array | float, y: Array) -> Array:
+    """A product, which is zero only if a factor is."""
+    whole = x * y
+    return whole if whole.all() else _not_lost(whole, np.equal(x, 0.0) | (y == 0.0))
 
 
 def product(x: Bounds, y: Bounds) -> Bounds:
     """Bounds of a product."""
-    corners = x[0] * y[0], x[0] * y[1], x[1] * y[0], x[1] * y[1]
+    corners = _times(x[0], y[0]), _times(x[0], y[1]), _times(x[1], y[0]), _times(x[1], y[1])
     # Zero times infinity is NaN. It counts as zero: every number inside is finite.
     low = np.fmin(np.fmin(corners[0], corners[1]), np.fmin(corners[2], corners[3]))
     high = np.fmax(np.fmax(corners[0], corners[1]), np.fmax(corners[2], corners[3]))
@@ -97,14 +127,15 @@ def reciprocal(x: Bounds) -> Bounds:
 
 def square(x: Bounds) -> Bounds:
     """Bounds of x²."""
-    low, high = x[0] * x[0], x[1] * x[1]
+    low, high = _times(x[0], x[0]), _times(x[1], x[1])
     least = np.where((x[0] <= 0.0) & (x[1] >= 0.0), 0.0, np.minimum(low, high))
     return _outward(least, np.maximum(low, high))
 
 
 def exp(x: Bounds) -> Bounds:
     """Bounds of exp(x)."""
-    return _outward(np.exp(x[0]), np.exp(x[1]), LAST_DIGITS)
+    low, high = (_not_lost(np.exp(end), end == -np.inf) for end in x)
+    return _outward(low, high, LAST_DIGITS)
 
 
 def log(x: Bounds) -> Bounds:
@@ -163,7 +194,8 @@ def atan(x: Bounds) -> Bounds:
 
 def logistic(x: Bounds) -> Bounds:
     """Bounds of 1/(1 + exp(-x))."""
-    low, high = _outward(1.0 / (1.0 + np.exp(-x[0])), 1.0 / (1.0 + np.exp(-x[1])), LAST_DIGITS)
+    low, high = (_not_lost(1.0 / (1.0 + np.exp(-end)), end == -np.inf) for end in x)
+    low, high = _outward(low, high, LAST_DIGITS)
     return low, np.minimum(high, 1.0)
 
 
@@ -188,7 +220,11 @@ def power(x: Bounds, p: Bounds) -> Bounds:
 
     It rises or falls all the way in either argument, so that the extremes are in the corners.
     """
-    corners = [np.copysign(np.abs(z) ** q, z) for z in x for q in p]
+    corners = [
+        _not_lost(np.copysign(np.abs(z) ** q, z), (z == 0.0) | np.isinf(z) | np.isinf(q))
+        for z in x
+        for q in p
+    ]
     low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
     return _outward(low, high, LAST_DIGITS)
 
@@ -227,7 +263,10 @@ def _slopes_of_quotient(value: Bounds, a: Bounds, b: Bounds) -> tuple[Bounds, Bo
 def _slope_of_logistic(x: Bounds) -> Bounds:
     """The slope of a logistic curve falls with the distance of the argument from zero."""
     near, far = absolute(x)
-    least, most = (decay / np.square(1.0 + decay) for decay in (np.exp(-far), np.exp(-near)))
+    least, most = (
+        _not_lost(decay / np.square(1.0 + decay), end == np.inf)
+        for end, decay in ((far, np.exp(-far)), (near, np.exp(-near)))
+    )
     return _outward(least, most, 2.0 * LAST_DIGITS)
 
 
@@ -487,10 +526,10 @@ def _affine(s: Sum, values: Mapping[int, Bounds], n_boxes: int) -> Bounds:
         size = np.full(n_boxes, abs(s.bias))
         for i, w in zip(s.sources, s.weights, strict=True):
             if w != 0.0:
-                term = w * values[i][end if w > 0.0 else 1 - end]
+                term = _times(w, values[i][end if w > 0.0 else 1 - end])
                 total = total + term
                 size += np.abs(term)
-        ends.append((total, (len(s.sources) + 1) * EPS * size))
+        ends.append((total, (len(s.sources) + 1) * _slack(size, EPS)))
     (low, below), (high, above) = ends
     return _widened(low, high, below, above)
 
@@ -507,14 +546,15 @@ def _gradient(s: Sum, slopes: Mapping[int, Bounds], shape: tuple[int, ...]) -> B
     low, high = np.zeros(shape), np.zeros(shape)
     if s.is_bare:
         return slopes[s.sources[0]]
-    size = np.zeros(shape)
+    below, above = np.zeros(shape), np.zeros(shape)
     for i, w in zip(s.sources, s.weights, strict=True):
         if w != 0.0:
             a, b = slopes[i] if w > 0.0 else (slopes[i][1], slopes[i][0])
-            low, high = low + w * a, high + w * b
-            size += abs(w) * np.maximum(np.abs(a), np.abs(b))
-    rounding = (len(s.sources) + 1) * EPS * size
-    return _widened(low, high, rounding, rounding)
+            a, b = _times(w, a), _times(w, b)
+            low, high = low + a, high + b
+            below, above = below + np.abs(a), above + np.abs(b)
+    n = len(s.sources) + 1
+    return _widened(low, high, n * _slack(below, EPS), n * _slack(above, EPS))
 
 
 def _chained(
@@ -529,5 +569,4 @@ def _chained(
         if not a.is_constant:
             part = product(slope, _gradient(a, slopes, shape))
             low, high = low + part[0], high + part[1]
-    rounding = EPS * np.maximum(np.abs(low), np.abs(high))
-    return _widened(low, high, rounding, rounding)
+    return _widened(low, high, _slack(low, EPS), _slack(high, EPS))

@@ -119,13 +119,25 @@ def _forms(expression: Expression, X: Array) -> Iterator[tuple[bool, Expression]
             with np.errstate(all="ignore"):
                 outputs = algebra.read(expression)
                 # A factor taken out of a sum of waves would be split into waves again.
-                factors = (False,) if splits_waves else (False, True)
-                for factored, grouped, real in combinations(factors, (False, True), (False, True)):
-                    writer = _Writer(algebra, factored, grouped, real)
-                    rewritten = factored or splits_waves
-                    yield rewritten, writer.builder.expression(*(writer.sum(z) for z in outputs))
+                for factored in (False,) if splits_waves else (False, True):
+                    for written in _written(algebra, outputs, factored):
+                        yield factored or splits_waves, written
         except (NotRegularError, OverflowError, RecursionError):
             continue
+
+
+def _written(algebra: Algebra, outputs: tuple[Terms, ...], factored: bool) -> Iterator[Expression]:
+    """The ways of writing terms that may differ."""
+    plain = _Writer(algebra, factored, grouped=False, real=False)
+    yield plain.expression(outputs)
+    if factored and not plain.took_factors_out:
+        return  # all that follows has been there without factors
+    both = (False, True)
+    for grouped, real in combinations(
+        both if plain.can_group else (False,), both if plain.has_roots else (False,)
+    ):
+        if grouped or real:
+            yield _Writer(algebra, factored, grouped, real).expression(outputs)
 
 
 def _ways(expression: Expression) -> Iterator[tuple[bool, bool, bool]]:
@@ -164,6 +176,12 @@ class _Writer:
         Put factors of equal exponents under one power: a²·b² = (a·b)².
     real : bool
         Write x·√x as x^1.5.
+
+    Attributes
+    ----------
+    took_factors_out, can_group, has_roots : bool
+        Whether there was anything that the three choices are about: if not, the other choice
+        gives the same.
     """
 
     def __init__(self, algebra: Algebra, factored: bool, grouped: bool, real: bool) -> None:
@@ -172,7 +190,14 @@ class _Writer:
         self.grouped = grouped
         self.real = real
         self.builder = Builder(algebra.names)
+        self.took_factors_out = False
+        self.can_group = False
+        self.has_roots = False
         self._bases: dict[int, Sum] = {}
+
+    def expression(self, outputs: tuple[Terms, ...]) -> Expression:
+        """The graph of some terms."""
+        return self.builder.expression(*(self.sum(z) for z in outputs))
 
     def sum(self, z: Terms) -> Sum:
         """Terms."""
@@ -210,16 +235,18 @@ class _Writer:
             elif (
                 2.0 * e != int(2.0 * e)
                 or abs(e) > LARGEST_POWER
-                or (self.real and e != int(e) and abs(e) > 1.0)
+                or (self.real and self._is_real(e))
             ):
                 logarithms.append(self.builder.apply(LOG, self.base(b)).scaled(e))
                 of_inputs = of_inputs and self.algebra.bases[b].is_input
             else:
                 n = int(e)
+                self.has_roots = self.has_roots or self._is_real(e)
                 if n != 0:
                     (above if n > 0 else below)[b] = abs(n)
                 if n != e:
                     roots[e < 0].append(b)
+        self.can_group = self.can_group or len(above) + len(below) > 1
         both = self._grouped(above, below) if self.grouped else []
         numerator = [*self._powers(above), *both]
         denominator = self._powers({b: n for b, n in below.items() if b not in written})
@@ -239,6 +266,11 @@ class _Writer:
         above_factor, over = _without_number(self._chain(numerator))
         below_factor, under = _without_number(self._chain(denominator))
         return self.builder.apply(DIV, over, under).scaled(above_factor / below_factor)
+
+    @staticmethod
+    def _is_real(exponent: float) -> bool:
+        """Whether a power may be written as a real one or with a root."""
+        return exponent != int(exponent) and abs(exponent) > 1.0
 
     def _grouped(self, above: dict[int, int], below: dict[int, int]) -> list[Sum]:
         """Take out the powers that stand above and below: x²/y² = (x/y)²."""
@@ -304,6 +336,7 @@ class _Writer:
         most = max(shared.items(), key=lambda item: len(item[1]), default=None)
         if most is None or len(most[1]) < 2:
             return z
+        self.took_factors_out = True
         (b, positive), members = most
         exponents = [dict(z.terms[n][1])[b] for n in members]
         e = min(exponents) if positive else max(exponents)

@@ -43,9 +43,9 @@ def test_the_front_begins_with_the_mean_and_gets_better():
 
 
 def test_the_same_seed_gives_the_same_front_whatever_the_number_of_processes():
-    one, two = run(9, n_jobs=1), run(9, n_jobs=2)
+    one, two = run(5, n_jobs=1), run(5, n_jobs=2)
     assert texts(one) == texts(two)
-    assert one.n_trainings == two.n_trainings == 9
+    assert one.n_trainings == two.n_trainings == 5
     assert one.largest == two.largest
     errors = [[c.rmse_validation for c in r.fronts[0]] for r in (one, two)]
     assert errors[0] == errors[1]
