@@ -281,6 +281,8 @@ def fit(
     chosen["prior"] = _with_rules(chosen["prior"], frame, require, together, apart, max_units)
     targets = column_names(target, frame, "--target")
     wanted = None if inputs is None else column_names(inputs, frame, "--inputs")
+    if chosen["categories"]:
+        chosen["categories"] = column_names(chosen["categories"], frame, "--categories")
     if groups is not None:
         _check_groups(table.name, frame, groups, (*targets, *(wanted or ())))
     for option, name in (("--sigma", sigma), ("--weights", weights)):
@@ -296,6 +298,7 @@ def fit(
         weights,
         held_out,
         missing,
+        categories=tuple(chosen["categories"] or ()),
     )
     taken = take(table, roles)
     say([*table.notes, *taken.notes])
@@ -330,6 +333,7 @@ def fit(
         "held_out": held_out,
         "missing": None if missing == "drop" else missing,
         "origins": taken.origins,
+        "categories": chosen["categories"],
         "reading": table.reading.told(),
         "said": sentences([*table.notes, *taken.notes]),
     }
@@ -582,7 +586,9 @@ def predict(
         table = read_table(data, as_text=shown_ids, **table.reading.told())
     say(table.notes, quiet=True)
     origins = source_origins(RunFolder.open(run).description().get("source"))
-    X, has_all = prediction_rows(table, run, model.feature_names_, origins)
+    categories = model.fitted_.categories
+    names = categories.columns(model.feature_names_)
+    X, has_all = prediction_rows(table, run, names, origins, categories.levels)
     column = model.fitted_.group_column
     groups = table.frame[column] if model.groups_ and column in table.frame.columns else None
     if model.groups_ and groups is None:
@@ -856,7 +862,8 @@ def recalibrate(
     from ieql.run.folder import RunFolder
 
     model = _load(run)
-    names, targets = model.feature_names_, model.target_names_
+    categories, targets = model.fitted_.categories, model.target_names_
+    names = categories.columns(model.feature_names_)
     table = read_table(data, **take_reading(chosen))
     for name in (*names, *targets):
         if name not in table.frame.columns:
@@ -865,7 +872,10 @@ def recalibrate(
                 f"{nearest(name, table.frame.columns)}"
             )
     origins = source_origins(RunFolder.open(run).description().get("source"))
-    taken = take(table, Roles(tuple(targets), tuple(names), origins=origins), min_rows=1)
+    roles = Roles(
+        tuple(targets), tuple(names), origins=origins, categories=tuple(categories.levels)
+    )
+    taken = take(table, roles, min_rows=1)
     say([*table.notes, *taken.notes])
     X, y = taken.X, taken.y
     new = model.recalibrate(X, y, index)
@@ -879,6 +889,7 @@ def recalibrate(
         "extrapolation": None,
         **({"reading": table.reading.told()} if table.reading.told() else {}),
         **({"origins": taken.origins} if taken.origins else {}),
+        **({"categories": list(categories.levels)} if categories else {}),
     }
     origin = str(run.resolve())
     fault = store(folder, new.fitted_, new.evidence_, source, origin, overwrite)
@@ -1130,8 +1141,9 @@ def _print_front(model: IEQLRegressor, precise: bool = False) -> None:
         typer.echo(visible(front.attrs["together"]["sentence"]))
     typer.echo()
     used = {name for equation in chosen for name in equation.inputs_used}
-    matter = [name for name in model.feature_names_ if name in used]
-    rest = [name for name in model.feature_names_ if name not in used]
+    columns = model.fitted_.categories.columns
+    matter = columns(name for name in model.feature_names_ if name in used)
+    rest = [name for name in columns(model.feature_names_) if name not in matter]
     typer.echo(visible(f"Inputs that matter: {', '.join(matter) or 'none'}."), nl=not rest)
     if rest:
         typer.echo(visible(f" Not used: {', '.join(rest)}."))

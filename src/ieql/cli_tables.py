@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -139,7 +139,11 @@ def source_origins(source: object) -> dict[str, str]:
 
 
 def prediction_rows(
-    table: Table, run: Path, names: Sequence[str], origins: Mapping[str, str]
+    table: Table,
+    run: Path,
+    names: Sequence[str],
+    origins: Mapping[str, str],
+    categories: Collection[str] = (),
 ) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
     """The inputs of a run from a table, and which of its rows have no gap among them.
 
@@ -156,7 +160,7 @@ def prediction_rows(
                 f"{table.name} lacks the column {name!r}, which is an input of the run "
                 f"{str(run)!r}.{nearest(name, table.frame.columns)}"
             )
-    X = input_columns(table, names, origins)
+    X = input_columns(table, names, origins, categories)
     has_all = ~X.isna().any(axis=1).to_numpy()
     n = int((~has_all).sum())
     if n:

@@ -181,9 +181,12 @@ def suggestions_table(found: Suggestions, width: int | None) -> list[str]:
     width : int or None
         Lines are cut to so many columns of the terminal.
     """
-    values = dict(zip(found.names, found.points.T.tolist(), strict=True))
-    same = [name for name, of in values.items() if len(of) > 1 and min(of) == max(of)]
-    cells = [(name, [f"{x:.6g}" for x in of]) for name, of in values.items() if name not in same]
+    values = {
+        name: [x if isinstance(x, str) else f"{x:.6g}" for x in of]
+        for name, of in found.settings().items()
+    }
+    same = [name for name, of in values.items() if len(of) > 1 and len(set(of)) == 1]
+    cells = [(name, of) for name, of in values.items() if name not in same]
     if found.outputs:
         cells.append(("output", [*found.outputs]))
     cells.append(("selected", [f"{y:.4g}" for y in found.selected]))
@@ -194,7 +197,7 @@ def suggestions_table(found: Suggestions, width: int | None) -> list[str]:
     *others, (heading, last) = cells
     lines = _cut(_lines(others, [heading, *last]), width)
     if same:
-        fixed = ", ".join(f"{name} = {values[name][0]:.6g}" for name in same)
+        fixed = ", ".join(f"{name} = {values[name][0]}" for name in same)
         lines.append(visible(f"In all rows: {fixed}."))
     if found.has_rivals:
         lines.append("disagreement: between selected and rival, in units of the noise.")

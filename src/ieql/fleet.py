@@ -184,10 +184,10 @@ def _searches(
             seconds = max(left / (len(chosen_ones) - k), 0.5 * LEAST_SECONDS)
             if k > 0 and left < 0.5 * LEAST_SECONDS:
                 return
-        yield (
-            Measurements(data, measured.X[rows], measured.y[rows], None, measured.is_named),
-            seconds,
+        part = Measurements(
+            data, measured.X[rows], measured.y[rows], None, measured.is_named, measured.categories
         )
+        yield part, seconds
 
 
 def _fleet_model(

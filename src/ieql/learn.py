@@ -310,6 +310,7 @@ class View:
             finished=finished,
             unit_counts=tuple(dict(units) for units in state.units),
             is_named=self.measured.is_named,
+            categories=self.measured.categories,
             one_output=self.measured.y.ndim == 1,
             versions=self._versions,
             data_sha256=self.evidence.sha256,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.data.categories import Categories
 from ieql.data.dataset import Domain
 from ieql.data.table import HALVES
 from ieql.doubts import (
@@ -143,6 +144,8 @@ class FittedModel:
         The column of the user's file that names them.
     data_sha256 : str
         Of the data of the fit, see `ieql.run.folder.sha256_of`; empty in older files.
+    categories : Categories
+        Which inputs stand for levels of columns of words.
     """
 
     options: FitOptions
@@ -173,6 +176,7 @@ class FittedModel:
     groups: tuple[str, ...] = ()
     group_column: str | None = None
     data_sha256: str = ""
+    categories: Categories = field(default_factory=Categories)
 
     @property
     def prior(self) -> Prior:
@@ -193,7 +197,8 @@ class FittedModel:
     @cached_property
     def box(self) -> Domain:
         """The domain, for those who compute with it."""
-        return Domain.from_dict({name: list(pair) for name, pair in self.domain.items()})
+        box = Domain.from_dict({name: list(pair) for name, pair in self.domain.items()})
+        return replace(box, levels=self.categories.places(self.names))
 
     # --- the front -----------------------------------------------------------------------------
 
@@ -595,6 +600,7 @@ class FittedModel:
             "groups": list(self.groups),
             "group_column": self.group_column,
             "data_sha256": self.data_sha256,
+            **({"categories": self.categories.to_form()} if self.categories else {}),
         }
 
     def to_json(self) -> str:
@@ -771,6 +777,7 @@ def _rebuilt(form: Mapping[str, Any], prior: Prior) -> FittedModel:
         groups=tuple(str(name) for name in form.get("groups", ())),
         group_column=None if form.get("group_column") is None else str(form["group_column"]),
         data_sha256=_read_digest(form.get("data_sha256", "")),
+        categories=Categories.from_form(form.get("categories", {})),
     )
 
 
@@ -829,6 +836,8 @@ def _check(model: FittedModel) -> None:
         find_criterion(model.criterion)  # if need be from a plugin
     if any("validation" not in e for e in model.mean_errors):
         raise IeqlError("it has no validation error of the mean.")
+    if not set(model.categories.inputs) <= set(model.names):
+        raise IeqlError("its categories do not fit the inputs.")
     if len(set(model.names)) < len(model.names):
         raise IeqlError("two of its inputs have the same name.")
     if any(len(name) > MAX_NAME for name in model.targets):

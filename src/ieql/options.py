@@ -200,6 +200,15 @@ def _texts(name: str, value: Any) -> list[str]:
     return list(given)
 
 
+def _columns(name: str, value: Any) -> list[str]:
+    given = () if value is None else value
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
+        raise IeqlError(f"{name} must be a list of names of columns, not {shown(value)}.")
+    return list(dict.fromkeys(given))
+
+
 def _form(name: str, value: Any) -> str | dict[str, Any] | None:
     if value is None or isinstance(value, str):
         return value
@@ -432,6 +441,25 @@ class FitOptions:
                 "EQUATION",
                 default=None,
             ),
+        ),
+    )
+    categories: Sequence[str] = field(
+        default=(),
+        metadata=_option(
+            "sequence of str, default ()",
+            "Columns of X that hold words, or numbers that are only names, such as gears. Each "
+            "of their levels is an input ``{gear: 3}``, which is 1 where a row has it, else 0, "
+            "so that a level can have an offset or a factor of its own. X must be a DataFrame.",
+            _columns,
+            flag=Flag(
+                "--categories",
+                "Columns of words, or of numbers that are names: their levels get an offset or a "
+                "factor each where that pays.",
+                list[str],
+                "NAMES",
+                default=None,
+            ),
+            before=[],
         ),
     )
     form: Any = field(

@@ -100,7 +100,7 @@ class PlotMethods:
         output: int = 0,
         ax: Any = None,
     ) -> Any:
-        """The equation along each input, the others at their means.
+        """The equation along each input, the others at their means or most frequent levels.
 
         With the name of an input in `over`, `ax` is one axes object and is returned. Without, it
         is a sequence of one per input, and an array of axes is returned.
@@ -109,7 +109,8 @@ class PlotMethods:
 
         findings = self._findings()
         expression = self._expression(index, self._checked_output(output))
-        centre, ranges = self._centre(X)
+        means, ranges = self._centre(X)
+        centre = findings.model.box.possible(np.array([means]))[0].tolist()
         names = findings.model.names if over is None else (over,)
         columns = [self._column(name) for name in names]
         axes = _many_axes(ax, len(names)) if over is None else [_axes(ax)]

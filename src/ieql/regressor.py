@@ -17,6 +17,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ieql.data.categories import Categories
 from ieql.data.dataset import Dataset
 from ieql.data.frames import as_pandas
 from ieql.data.intake import (
@@ -171,6 +172,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         start = time.monotonic()
         asked = self._checked_options(X_extrapolation, y_extrapolation)
         measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
+        asked.prior = measured.categories.rules(asked.prior)
         devices = None if groups is None else checked_groups(groups, len(measured.X))
         if devices is not None and X_extrapolation is not None:
             raise IeqlError("A fit with groups takes no points outside the data; leave them out.")
@@ -286,14 +288,17 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """Check the user's tables and bring them in order."""
         X, given_y = as_pandas(X), as_pandas(y)
         y = given_y
+        categories = _categories_of(X, asked.categories)
+        X, _ = _with_levels(X, "X", categories)
         X, y = self._checked_data(X, y)
         names = self._input_names()
         targets = target_names(given_y, y)
-        asked.prior.check_columns(names, targets)
+        prior = categories.rules(asked.prior)
+        prior.check_columns(names, targets)
         for name in targets:
-            check_possible(asked.prior.for_target(name), names)
-        refuse_prior_without_inputs(asked.prior, names)
-        extra = self._checked_extrapolation(X_extra, y_extra, y)
+            check_possible(prior.for_target(name), names)
+        refuse_prior_without_inputs(prior, names)
+        extra = self._checked_extrapolation(X_extra, y_extra, y, categories)
         if np.asarray(sample_weight).dtype.kind in "OUS":  # numbers have their own check
             check_table(sample_weight, "sample_weight", min_rows=0)
         weight = None if sample_weight is None else np.asarray(sample_weight)
@@ -308,11 +313,12 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             names,
             targets,
             None if extra is None else extra[0],
+            categories.places(names),
         )
         refuse_extremes(data)
         warn_of_constants(data)
         warn_of_large_counts(data, len(X))
-        return Measurements(data, X, y, extra, hasattr(self, "feature_names_in_"))
+        return Measurements(data, X, y, extra, hasattr(self, "feature_names_in_"), categories)
 
     def _input_names(self) -> list[str]:
         if hasattr(self, "feature_names_in_"):
@@ -339,11 +345,12 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         return X, y
 
     def _checked_extrapolation(
-        self, X_extra: Any, y_extra: Any, y: Array
+        self, X_extra: Any, y_extra: Any, y: Array, categories: Categories
     ) -> tuple[Array, Array] | None:
         if X_extra is None:
             return None
         y_extra = as_pandas(y_extra)
+        X_extra, _ = _with_levels(as_pandas(X_extra), "X_extrapolation", categories)
         X_extra = self._by_name(X_extra, "X_extrapolation")
         check_table(X_extra, "X_extrapolation", min_rows=1)
         check_table(y_extra, "y_extrapolation", min_rows=1)
@@ -475,7 +482,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             self.fitted_ = model.selected_by(name)
             return self
         y_shape = np.empty((0,) if model.one_output else (0, len(model.targets)))
-        extra = self._checked_extrapolation(X_extrapolation, y_extrapolation, y_shape)
+        extra = self._checked_extrapolation(
+            X_extrapolation, y_extrapolation, y_shape, model.categories
+        )
         assert extra is not None
         self.fitted_ = model.with_extrapolation(name, *extra)
         return self
@@ -831,7 +840,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                     "The rows of the fit are not saved with a model; give them again as X and y."
                 )
             return known
-        model, table = self._fitted(), self._rows_to_predict(X)
+        model = self._fitted()
+        table = self._rows_to_predict(_with_levels(as_pandas(X), "X", model.categories)[0])
         if y is None:
             raise IeqlError("Give X and y together, or neither.")
         targets = self._checked_targets(y, table)
@@ -877,6 +887,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
         start = time.monotonic()
         model = self._fitted()
+        X, _ = _with_levels(as_pandas(X), "X", model.categories)
         X = self._by_name(X, "X")
         check_table(X, "X", min_rows=1)
         # Where nothing was declared, the domain is widened to hold them.
@@ -997,12 +1008,16 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
 
     def _rows_to_predict(self, X: Any, warns: bool = True) -> Array:
         """Rows to predict as an array of the inputs, checked; warns of those outside the domain."""
-        X = self._without_others(as_pandas(X))
+        categories = self._fitted().categories
+        X, unknown = _with_levels(as_pandas(X), "X", categories, refuses=False)
+        X = self._without_others(X)
         check_table(X, "X", min_rows=0)
         warn_of_rounding(X, "X")
         table: Array = validate_data(self, X, dtype=np.float64, reset=False)
         if warns:
             self._warn_of_rows_outside(table)
+        for places, rows in zip(categories.places(self.feature_names_), unknown.T, strict=False):
+            table[np.ix_(rows, places)] = np.nan  # where an equation minds, it has no value
         return table
 
     def predict_interval(
@@ -1272,7 +1287,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         model = self.fitted_
         rows = enumerate(model.rows_of(index))
         errors = {model.targets[k]: model.candidate(row, k).rmse_validation for k, row in rows}
-        return Origin(model.data_sha256, errors, model.prior.quantities)
+        levels = model.categories.inputs
+        return Origin(model.data_sha256, errors, model.prior.quantities, levels)
 
     # --- files ---------------------------------------------------------------------------------
 
@@ -1347,6 +1363,51 @@ def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:
         versions=versions(),
         unit_counts=[{} for _ in data.target_names],
     )
+
+
+def _categories_of(X: Any, names: Sequence[str]) -> Categories:
+    """The levels that the columns of words have."""
+    if not names:
+        return Categories()
+    if not hasattr(X, "columns"):
+        raise IeqlError(
+            f"categories names columns of X ({names[0]!r}), so X must be a DataFrame with names."
+        )
+    return Categories.of(X, names)
+
+
+def _with_levels(
+    X: Any, what: str, categories: Categories, refuses: bool = True
+) -> tuple[Any, NDArray[np.bool_]]:
+    """A table with inputs for levels in place of columns of words, and which rows have others.
+
+    Levels that the fit did not have are refused, or a warning names them. A table that has the
+    inputs already, or no names, stays as it is.
+    """
+    nothing = np.zeros((0, 0), dtype=bool)
+    if not categories or not hasattr(X, "columns"):
+        return X, nothing
+    if set(categories.inputs) <= set(X.columns):
+        return X, nothing
+    for name in categories.levels:
+        if name not in X.columns:
+            raise IeqlError(
+                f"{what} lacks the column {name!r}, which is a category of the fit."
+                f"{nearest(name, X.columns)}"
+            )
+    table, unknown = categories.encoded(X, what)
+    if unknown.any():
+        levels = categories.unknown_levels(X, unknown)
+        n = int(unknown.any(axis=1).sum())
+        words = f"{n} of {len(X)} rows of {what} have a level that the fit did not have: {levels}"
+        if refuses:
+            raise IeqlError(f"{words}; leave them out, or fit again with such rows.")
+        warnings.warn(
+            f"{words}; an equation that minds it has no value there.",
+            OutsideDomainWarning,
+            stacklevel=4,
+        )
+    return table, unknown
 
 
 def _put_together(

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ieql.alternatives import KEPT_WITHIN, climbed, noise_of, plausible, readable, values_of
+from ieql.data.categories import Categories
 from ieql.data.dataset import Domain
 from ieql.data.table import plain_number
 from ieql.errors import IeqlError, nearest, shown
@@ -73,6 +74,8 @@ class Suggestions:
         The rivals.
     sentence : str
         How the points were chosen.
+    categories : Categories
+        Which inputs stand for levels of columns of words.
     """
 
     names: tuple[str, ...]
@@ -83,17 +86,22 @@ class Suggestions:
     disagreement: Array
     rival_equation: tuple[str, ...]
     sentence: str
+    categories: Categories = field(default_factory=Categories)
 
     @property
     def has_rivals(self) -> bool:
         """Whether the selected equation has any."""
         return any(self.rival_equation)
 
+    def settings(self) -> dict[str, list[Any]]:
+        """What to set in each of the user's columns, point by point: numbers, or words."""
+        return self.categories.read(self.names, self.points)
+
     def frame(self) -> pd.DataFrame:
         """One row per point: the inputs, and then what is expected there."""
         import pandas as pd
 
-        columns: dict[str, Any] = dict(zip(self.names, self.points.T, strict=True))
+        columns: dict[str, Any] = dict(self.settings())
         expected = {
             "output": self.outputs,
             "selected": self.selected,
@@ -142,7 +150,7 @@ def suggest(
     questions = [_Question.of(model, k) for k in asked]
     is_open = [q for q in questions if q.is_open]
     questions = is_open or questions
-    space = _space(settings, {name for q in questions for name in q.inputs_used})
+    space = _space(settings, {name for q in questions for name in q.inputs_used}, model)
     if n > space.n_different:
         raise IeqlError(
             f"The limits leave only {space.n_different} different point(s) in the inputs that "
@@ -164,6 +172,7 @@ def suggest(
         sentence=" ".join(
             _sentences(model, questions, space, is_informed, np.array(disagreement), points)
         ),
+        categories=model.categories,
     )
 
 
@@ -367,6 +376,8 @@ class _Space:
 
     settings: dict[str, _Setting]
     varied: list[str]
+    box: Domain
+    """Of the model, which knows which inputs are levels of one category."""
 
     @property
     def n_different(self) -> float:
@@ -378,7 +389,7 @@ class _Space:
         names = list(self.settings)
         for name, u in zip(self.varied, U.T, strict=True):
             columns[names.index(name)] = self.settings[name].at(u)
-        return np.column_stack(columns)
+        return self.box.possible(np.column_stack(columns))
 
     def written(self, row: Array) -> Array:
         """A row with the digits that matter."""
@@ -406,10 +417,11 @@ class _Space:
         return Domain(tuple(self.varied), np.zeros(d), np.ones(d))
 
 
-def _space(settings: dict[str, _Setting], used: set[str]) -> _Space:
+def _space(settings: dict[str, _Setting], used: set[str], model: FittedModel) -> _Space:
     varied = [name for name, s in settings.items() if s.n_different > 1]
     # If no equation uses an input, they are all there is to vary.
-    return _Space(settings, [name for name in varied if name in used] if used else varied)
+    chosen = [name for name in varied if name in used] if used else varied
+    return _Space(settings, chosen, model.box)
 
 
 # --- choosing ------------------------------------------------------------------------------------
@@ -487,10 +499,13 @@ def _sentences(
             else "the points are just spread out"
         )
         found = [f"{lead}, so {how}."]
+    varied = model.categories.columns(space.varied)
     unused = [
         name
-        for name, setting in space.settings.items()
-        if setting.n_different > 1 and name not in space.varied
+        for name in model.categories.columns(
+            name for name, setting in space.settings.items() if setting.n_different > 1
+        )
+        if name not in varied
     ]
     if unused:
         found.append(f"Not in these equations and left in the middle: {_listed(unused)}.")

@@ -78,7 +78,7 @@ def test_each_column_says_what_a_fit_does_with_it(tmp_path: Path) -> None:
         "x": "input or target",
         "y": "input or target",
         "c": "left out: always the same",
-        "who": "left out; may be --groups",
+        "who": "left out; may be --categories or --groups",
         "serial": "left out",
         "day": "left out; --dates tells day and month",
         "gone": "left out: empty",

@@ -116,6 +116,9 @@ class Domain:
     names: tuple[str, ...]
     lower: Floats
     upper: Floats
+    levels: tuple[tuple[int, ...], ...] = ()
+    """Places of inputs of which one is 1 and the others are 0 (`ieql.data.categories`). What is
+    proved holds in the whole box; points are drawn where rows can be."""
 
     @classmethod
     def of(
@@ -156,7 +159,8 @@ class Domain:
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n points drawn uniformly, shape (n, d)."""
         u = rng.random((n, len(self.names)))
-        return np.clip(self.lower * (1 - u) + self.upper * u, self.lower, self.upper)
+        drawn = np.clip(self.lower * (1 - u) + self.upper * u, self.lower, self.upper)
+        return self.possible(drawn)
 
     def corners(self, limit: int = 1024) -> Floats:
         """Return the corners of the box: all of them, or `limit` at most, always the same."""
@@ -167,7 +171,17 @@ class Domain:
             chosen = np.random.default_rng(0).random((limit, len(varying))) < 0.5
         at_upper = np.zeros((len(chosen), len(self.names)), dtype=bool)
         at_upper[:, varying] = chosen
-        return np.unique(np.where(at_upper, self.upper, self.lower), axis=0)
+        return np.unique(self.possible(np.where(at_upper, self.upper, self.lower)), axis=0)
+
+    def possible(self, X: Floats) -> Floats:
+        """Points with one level of each category: the one whose input is largest."""
+        if not self.levels:
+            return X
+        found = X.copy()
+        for places in self.levels:
+            largest = np.argmax(X[:, places], axis=1)
+            found[:, places] = np.eye(len(places))[largest]
+        return found
 
     def outside(self, X: Floats, margin: Floats | float = 0.0) -> NDArray[np.bool_]:
         """Tell for each cell of X whether it lies beyond the domain widened by a margin.
@@ -298,6 +312,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         target_names: Sequence[str] | None = None,
         X_extra: ArrayLike | None = None,
+        levels: tuple[tuple[int, ...], ...] = (),
     ) -> Dataset:
         """Bring arrays that are already known to be numeric and finite into canonical form.
 
@@ -316,6 +331,8 @@ class Dataset:
             By default x1, x2, … and y (or y1, y2, … if there are several).
         X_extra : array of shape (m, d), optional
             Further points that the domain must hold, such as those for extrapolation.
+        levels : tuple of tuples of int
+            Of the domain, see `Domain`.
         """
         inputs = np.asarray(X, dtype=np.float64)
         outputs = np.asarray(y, dtype=np.float64)
@@ -340,7 +357,7 @@ class Dataset:
         inputs, outputs, weight, merged = _canonical(inputs, outputs, weight)
         if not isinstance(domain, Domain):
             extra = None if X_extra is None else np.asarray(X_extra, dtype=np.float64)
-            domain = Domain.of(domain, features, inputs, extra)
+            domain = replace(Domain.of(domain, features, inputs, extra), levels=levels)
         count = weight if are_counts else merged
         return cls(inputs, outputs, weight, count, features, targets, domain)
 

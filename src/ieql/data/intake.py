@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.data.categories import Categories
 from ieql.data.dataset import Dataset
 from ieql.data.table import constant_columns
 from ieql.errors import IeqlError, shown
@@ -57,6 +58,8 @@ class Measurements:
         Labelled points outside the data.
     is_named : bool
         Whether the columns have names of the user's.
+    categories : Categories
+        Which inputs stand for levels of columns of words.
     """
 
     data: Dataset
@@ -64,6 +67,7 @@ class Measurements:
     y: Array
     outside: tuple[Array, Array] | None = None
     is_named: bool = False
+    categories: Categories = field(default_factory=Categories)
 
 
 def checked_groups(groups: Any, n: int, least: int = 2) -> NDArray[np.str_]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ieql.data.categories import has_few_levels
 from ieql.data.cells import ColumnKind
 from ieql.data.dates import seconds_since
 from ieql.data.intake import weights_of
@@ -16,7 +17,7 @@ from ieql.data.notes import Kind, Note, listed
 from ieql.data.reading import FILE_COLUMN, Table
 from ieql.data.survey import sentinel_notes, twin_notes
 from ieql.data.table import MIN_ROWS, check_table, split_target
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,8 @@ class Roles:
         What is done about rows with gaps.
     origins : mapping
         What times are counted from, where an earlier fit has said so.
+    categories : tuple of str
+        Inputs that hold words, or numbers that are only names.
     """
 
     targets: tuple[str, ...]
@@ -57,6 +60,7 @@ class Roles:
     held_out: str | None = None
     missing: str = "drop"
     origins: Mapping[str, str] = field(default_factory=dict)
+    categories: tuple[str, ...] = ()
 
     def others(self, table: Table) -> list[str]:
         """Columns that are neither input nor target by default."""
@@ -73,7 +77,7 @@ class Taken:
     Attributes
     ----------
     X, y : pandas.DataFrame
-        Inputs and targets, without gaps.
+        Inputs and targets, without gaps; categories as they are written.
     weight : array (rows,) or None
         Weights of the rows.
     groups : pandas.Series or None
@@ -114,13 +118,15 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
         X, y = split_target(table.frame, roles.targets, inputs)
     except IeqlError as error:
         raise IeqlError(f"{table.name}: {error}") from error
+    _check_categories(table, roles, X)
     X, origins, said = _with_seconds(table, X, roles.origins)
     notes += said
     extra = [name for name in (roles.groups, roles.sigma, roles.weights) if name is not None]
     for name in extra:
         if name not in table.frame.columns:
             raise IeqlError(f"{table.name} has no column {name!r}.")
-    _check_numbers(table, X.join(y) if set(X.columns).isdisjoint(y.columns) else X)
+    words = list(roles.categories)
+    _check_numbers(table, X.join(y).drop(columns=words))
     used = [X, y, *(table.frame[[name]] for name in extra)]
     complete = np.ones(len(X), dtype=bool)
     if roles.missing == "drop":
@@ -130,14 +136,15 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
     if roles.held_out is not None:
         held = held_out_rows(table.frame, roles.held_out, table.name)
     kept = complete & ~held
-    for part in (X, y):
-        check_table(part[kept], table.name, min_rows=min_rows)
+    for part in (X.drop(columns=words), y):
+        if len(part.columns):
+            check_table(part[kept], table.name, min_rows=min_rows)
     notes += [*sentinel_notes(X.join(y)[kept]), *twin_notes(X.join(y)[kept])]
     weight = _weights(table, roles, kept)
     groups = None if roles.groups is None else table.frame[roles.groups][kept]
     outside = None
     if roles.held_out is not None:
-        outside = _held_out(table.name, X, y, complete & held)
+        outside = _held_out(table.name, X, y, complete & held, words)
         n = int((complete & held).sum())
         notes.append(Note(Kind.READ, f"{n} row(s) are held out, by {roles.held_out!r}"))
     return Taken(
@@ -149,6 +156,16 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
         tuple(notes),
         origins,
     )
+
+
+def _check_categories(table: Table, roles: Roles, X: pd.DataFrame) -> None:
+    """Refuse the name of no input."""
+    for name in roles.categories:
+        if name not in X.columns:
+            raise IeqlError(
+                f"{table.name}: {name!r} is to be a category, but it is not among the inputs."
+                f"{nearest(name, table.frame.columns)}"
+            )
 
 
 def inputs_of(table: Table, roles: Roles) -> tuple[tuple[str, ...], list[Note]]:
@@ -163,15 +180,31 @@ def inputs_of(table: Table, roles: Roles) -> tuple[tuple[str, ...], list[Note]]:
     }
     notes = []
     for kind, words in reasons.items():
-        names = [name for name in free if table.kinds[name] == kind and name != FILE_COLUMN]
+        names = [
+            name
+            for name in free
+            if table.kinds[name] == kind and name not in (FILE_COLUMN, *roles.categories)
+        ]
+        if kind == ColumnKind.TEXT:
+            few = [name for name in names if has_few_levels(table.frame[name])]
+            if few:
+                advice = "their levels become inputs if --categories names them"
+                notes.append(Note(Kind.LEFT_OUT, f"text in {listed(few)}; {advice}"))
+            names = [name for name in names if name not in few]
         if names:
             notes.append(Note(Kind.LEFT_OUT, words.format(names=listed(names))))
     usable = (ColumnKind.NUMBER, ColumnKind.MIXED)
-    return tuple(name for name in free if table.kinds[name] in usable), notes
+    chosen = [n for n in free if table.kinds[n] in usable or n in roles.categories]
+    return tuple(chosen), notes
 
 
-def input_columns(table: Table, names: Sequence[str], origins: Mapping[str, str]) -> pd.DataFrame:
-    """The inputs of a fit from another table, gaps included.
+def input_columns(
+    table: Table,
+    names: Sequence[str],
+    origins: Mapping[str, str],
+    categories: Collection[str] = (),
+) -> pd.DataFrame:
+    """The inputs of a fit from another table, gaps included; categories as they are written.
 
     Times are counted from where the fit began to count.
     """
@@ -186,7 +219,7 @@ def input_columns(table: Table, names: Sequence[str], origins: Mapping[str, str]
     X = table.frame[list(names)]
     if known:
         X, _, _ = _with_seconds(table, X, origins)
-    _check_numbers(table, X)
+    _check_numbers(table, X.drop(columns=list(categories)))
     return X
 
 
@@ -306,8 +339,8 @@ def _same(word: str, value: str) -> bool:
 
 
 def _held_out(
-    where: str, X: pd.DataFrame, y: pd.DataFrame, rows: NDArray[np.bool_]
+    where: str, X: pd.DataFrame, y: pd.DataFrame, rows: NDArray[np.bool_], words: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    for part in (X, y):
+    for part in (X.drop(columns=list(words)), y):
         check_table(part[rows], f"{where}, rows held out", min_rows=1)
     return X[rows].reset_index(drop=True), y[rows].reset_index(drop=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ieql.column_units import unit_in_name
+from ieql.data.categories import has_few_levels
 from ieql.data.cells import ColumnKind
 from ieql.data.dates import unclear_dates
 from ieql.data.notes import Kind, Note
@@ -129,7 +130,8 @@ def _facts(table: Table, name: str, unit: str) -> ColumnFacts:
     elif kind == ColumnKind.TEXT:
         levels = present.astype(str).unique()
         low = f"{len(levels)} different"
-        then = "left out; may be --groups" if len(levels) < len(present) else "left out"
+        few = has_few_levels(present)
+        then = "left out; may be --categories or --groups" if few else "left out"
     elif kind == ColumnKind.DATE:
         low, high = (str(v)[:19] for v in (present.iloc[0], present.iloc[-1]))
         unclear = _unclear(present)

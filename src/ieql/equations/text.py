@@ -1,9 +1,10 @@
 """Expressions as text, and back: our own small grammar, never `eval`.
 
 The text reads like Python, ``0.5*x1*cos(2*x2 + 1)/(x3**2 + 1) - 3``. A name that is not a plain
-word, or that is also a unit's name, stands in backticks: ``2*`n [1/min]` + 1``. Numbers inside
-brackets belong to the argument there, numbers outside to the term, so each text stands for exactly
-one graph and ``parse(write(e)) == e`` for every canonical expression e.
+word, or that is also a unit's name, stands in backticks: ``2*`n [1/min]` + 1``; one in braces, as
+the levels of a category have, stands as it is: ``2*{gear: 3} + 1``. Numbers inside brackets belong
+to the argument there, numbers outside to the term, so each text stands for exactly one graph and
+``parse(write(e)) == e`` for every canonical expression e.
 """
 
 from __future__ import annotations
@@ -44,11 +45,13 @@ LONGEST_SHOWN = 300
 """Characters of a name in a message."""
 DIVIDES_BY_ZERO = "The equation divides by zero."
 WHOLE_NUMBER = re.compile(r"-?[\d.e+]+(?:e-\d+)?")
-EQUALS = re.compile(r"`[^`]*`|=")
+EQUALS = re.compile(r"`[^`]*`|\{[^{}`]*\}|=")
+BRACED = re.compile(r"\{[^{}`]*\}")
 WORD = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<word>[^\W\d]\w*)|`(?P<quoted>(?:[^`]|``)*)`|(?P<mark>\*\*|[-+*/^(),]))"
+    r"|(?P<word>[^\W\d]\w*)|`(?P<quoted>(?:[^`]|``)*)`|(?P<braced>\{[^{}`]*\})"
+    r"|(?P<mark>\*\*|[-+*/^(),]))"
 )
 
 
@@ -153,7 +156,12 @@ def _n_digits(value: float) -> int:
 
 
 def write_name(name: str) -> str:
-    """A column's name as it stands in an equation, in backticks unless it is a plain word."""
+    """A column's name as it stands in an equation, in backticks unless it is a plain word.
+
+    One in braces needs none, either.
+    """
+    if BRACED.fullmatch(name):
+        return name
     if WORD.fullmatch(name) and not is_taken(name) and name != ABSOLUTE:
         return name
     return "`" + name.replace("`", "``") + "`"
@@ -259,7 +267,13 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
                 f"{len(text) - len(rest) + 1} of the equation."
             )
         kind = str(match.lastgroup)
-        tokens.append((kind, match.group(kind), match.start(kind) - (kind == "quoted")))
+        tokens.append(
+            (
+                "quoted" if kind == "braced" else kind,
+                match.group(kind),
+                match.start(kind) - (kind == "quoted"),
+            )
+        )
         at = match.end()
     return tokens
 

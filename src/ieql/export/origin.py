@@ -33,16 +33,26 @@ class Origin:
         Root mean squared error by target, in the target's unit.
     units : mapping of str to str
         Physical units by column, targets included, as far as they are known.
+    levels : mapping of str to (str, str)
+        Inputs that stand for a level of a category: its column, and the level.
     """
 
     data_sha256: str = ""
     errors: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    levels: Mapping[str, tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
 
     def error_text(self, target: str) -> str:
         """Error of a target in its unit, ``0.0123 N*m``; empty if it is not known."""
         error = self.errors.get(target, math.nan)
         return "" if math.isnan(error) else f"{error:.4g} {self.units.get(target, '')}".rstrip()
+
+    def level_text(self, name: str) -> str:
+        """What an input means that stands for a level; empty if it is another one."""
+        if name not in self.levels:
+            return ""
+        column, level = self.levels[name]
+        return f"1 where {column} is {level}, else 0"
 
     def data_text(self) -> str:
         """Which data it was fitted to; empty if that is not known."""
@@ -88,7 +98,8 @@ def about(equations: Sequence[Equation], domain: Domain | None, origin: Origin |
     for name, (low, high) in (domain or {}).items():
         if name in used:
             unit = origin.units.get(name, "")
-            lines.append(f"{name}: from {low:.10g} to {high:.10g} {unit}".rstrip())
+            between = f"from {low:.10g} to {high:.10g} {unit}".rstrip()
+            lines.append(f"{name}: {origin.level_text(name) or between}")
     if origin.data_sha256:
         lines.append(origin.data_text())
     return wrapped(lines)
@@ -114,7 +125,8 @@ def heading(
     for column, word in function.arguments:
         bounds = (domain or {}).get(column)
         declared = "" if bounds is None else f", from {bounds[0]:.10g} to {bounds[1]:.10g}"
-        lines.append(f"{word}: column '{column}'{_in_unit(column, origin)}{declared}")
+        plain = f"column '{column}'{_in_unit(column, origin)}{declared}"
+        lines.append(f"{word}: {origin.level_text(column) or plain}")
     return wrapped([*lines, "", *last])
 
 

@@ -121,7 +121,10 @@ def _drawings(
     overview = overview_part(findings, evidence, output, index, comparison, budget.n_dots)
     # A curve that shows the whole domain is the slice, and more.
     sliced = overview is None or overview["kind"] != "curve" or not overview["is_whole"]
-    centre = [c.mean for c in evidence.inputs]
+    model = findings.model
+    centre = model.box.possible(np.array([[c.mean for c in evidence.inputs]]))[0].tolist()
+    # Of a level there is no more to be seen than its constants say.
+    levels = {j for places in model.box.levels for j in places}
     slices = {
         j: slice_through(
             e,
@@ -131,6 +134,7 @@ def _drawings(
             findings.model.domain[findings.model.names[j]],
         )
         for j in (used if sliced else ())
+        if j not in levels
     }
     # One scale for all slices: an input that matters little is seen to matter little.
     y_range = extent(*(cut.y for cut in slices.values()))
@@ -159,6 +163,7 @@ def _drawings(
         "r2": comparison.r2,
         "n_undefined": comparison.n_undefined,
         "n_left_out": len(findings.model.names) - len(columns),
+        "has_levels": bool(levels),
     }
 
 

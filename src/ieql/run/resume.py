@@ -95,13 +95,20 @@ def roles_of(source: Mapping[str, Any]) -> Roles:
         **{k: None if v is None else str(v) for k, v in optional.items()},
         missing=str(source.get("missing", "drop")),
         origins={str(k): str(v) for k, v in dict(source.get("origins") or {}).items()},
+        categories=tuple(str(name) for name in source.get("categories") or ()),
     )
 
 
 def outside_roles(roles: Roles, taken: Taken) -> Roles:
     """The columns of a file with points outside the data: the inputs and targets of the fit."""
     names = tuple(str(name) for name in taken.X.columns)
-    return Roles(roles.targets, names, missing=roles.missing, origins=taken.origins)
+    return Roles(
+        roles.targets,
+        names,
+        missing=roles.missing,
+        origins=taken.origins,
+        categories=roles.categories,
+    )
 
 
 def _files(source: Mapping[str, Any], key: str) -> list[Path]:
