@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage hooks bench dist docs paper soak clean
+.PHONY: help demo test slow coverage hooks bench dist docs paper soak clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,11 +15,14 @@ help: ## List these targets
 demo: $(VENV)/installed ## Fit the reconstructed electric-machine data and print its equation
 	$(BIN)/ieql demo
 
-test: $(VENV)/installed-test ## Lint, check the types and run every test
+test: $(VENV)/installed-test ## Lint, check the types and run all tests but the slow ones
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not slow"
+
+slow: $(VENV)/installed-test ## Run the slow tests: kills, memory, large tables, whole experiments
+	$(BIN)/pytest -n 2 -m slow
 
 coverage: $(VENV)/installed-test ## Run every test and count the lines that they run, which takes longer
 	$(BIN)/pytest -n 2 --cov=src

@@ -91,6 +91,7 @@ def test_points_at_which_the_truth_is_undefined_do_not_count():
 # --- problems ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", suites.SUITES)
 def test_the_truth_is_found_and_has_its_own_structure(name):
     """On some problems of every suite: finite data, and the criteria accept the truth."""

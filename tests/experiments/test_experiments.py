@@ -54,8 +54,19 @@ def engine_file(tmp_path, monkeypatch):
 # --- each experiment -------------------------------------------------------------------------
 
 
+LONG = ("complex_equations", "engine_torque", "unit_frequencies")
+"""Experiments with many fits; the others go the same ways."""
+
+
 # The figures of the method have a file of tests of their own.
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "method_figures"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LONG))
+        for name in EXPERIMENTS
+        if name != "method_figures"
+    ],
+)
 def test_each_experiment_runs_once_and_its_section_holds_its_numbers(
     name, tmp_path, engine_file, capsys
 ):

@@ -67,6 +67,7 @@ def test_what_kills_every_process_is_at_last_run_here():
     assert ["one by one" in str(warning.message) for warning in said] == [False, True]
 
 
+@pytest.mark.slow
 @linux_only
 def test_a_fit_goes_on_after_a_kill_as_if_nothing_had_been(tmp_path):
     expected = fit(tmp_path, {**SMALL, "n_jobs": 1}).told()["front"]
@@ -111,6 +112,7 @@ def blocked_signals():
 # --- child processes -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @linux_only
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_fit_in_a_child_process_after_one_in_its_parent(tmp_path, method):
@@ -130,6 +132,7 @@ def test_a_child_process_says_so():
 # --- Ctrl-C --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @linux_only
 @pytest.mark.parametrize(("after", "again"), [(0.3, None), (4.0, 0.2)])
 def test_ctrl_c_on_the_command_line(tmp_path, after, again):

@@ -157,6 +157,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_random_csv_files(folder):
     tally = fuzz.Tally()
     for number in range(40):

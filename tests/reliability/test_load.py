@@ -8,6 +8,7 @@ from soak import load
 from soak.programs import is_linux
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [
@@ -25,6 +26,7 @@ def test_large_tables(shape):
     assert 50 < told["peak"] < 2000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_linux, reason="the memory is looked at on Linux alone")
 def test_fits_one_after_the_other_leave_nothing_in_memory():
     told = load.many_fits(6, 1)
