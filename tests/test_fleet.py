@@ -210,10 +210,24 @@ def test_groups_come_from_a_column_and_are_used_by_the_other_commands(tmp_path):
     code, said = ieql("export", tmp_path / "run", "--group", "pump 3")
     assert code == 0, said
     assert "3.1" in said or "3.0" in said
-    code, said = ieql("resume", tmp_path / "run")
-    assert code == 2
-    assert "fit with groups" in said
     assert "pump 10" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_run_goes_on_and_keeps_what_it_has_found(tmp_path):
+    """It was refused, and a second fit into the same folder forgot the first one."""
+    FEW.to_csv(tmp_path / "pumps.csv", index=False)
+    asked = ("fit", tmp_path / "pumps.csv", "--target", "head", "--groups", "pump")
+    limits = ("--time", 600, "--trainings", 1, "--jobs", 1)
+    code, said = ieql(*asked, *limits, "--seed", 0, "--out", tmp_path / "run")
+    assert code == 0, said
+    before = IEQLRegressor.load(tmp_path / "run" / "model.json")
+    code, said = ieql("resume", tmp_path / "run", *limits)
+    assert code == 0, said
+    after = IEQLRegressor.load(tmp_path / "run" / "model.json")
+    assert after.groups_ == before.groups_
+    assert after.n_trainings_ > before.n_trainings_
+    least = [min(c.rmse_train for c in m.fronts_[0]) for m in (before, after)]
+    assert least[1] <= 1.001 * least[0]
 
 
 def test_a_column_of_groups_that_is_not_there_is_named(tmp_path):

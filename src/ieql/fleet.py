@@ -35,7 +35,7 @@ from ieql.known_constants import (
     measured_candidate,
     proved_equation,
 )
-from ieql.learn import learn
+from ieql.learn import Earlier, learn
 from ieql.model import FittedModel, chosen
 from ieql.observer import Observer, Snapshot
 from ieql.options import FitOptions
@@ -104,6 +104,7 @@ def learn_fleet(
     *,
     seed: int,
     start: float,
+    earlier: Earlier | None = None,
     observers: Sequence[Observer] = (),
     column: str | None = None,
 ) -> Snapshot:
@@ -117,6 +118,9 @@ def learn_fleet(
         Of the user's rows.
     devices : array (rows,)
         To which device each of them belongs.
+    earlier : Earlier, optional
+        What the run that goes on has found before: its structures are fitted again, and the
+        searches begin from other random numbers.
     observers : sequence of Observer
         Are told of the end.
     column : str, optional
@@ -127,6 +131,8 @@ def learn_fleet(
     Snapshot
         With the finished model.
     """
+    earlier = earlier or Earlier()
+    seed += earlier.n_trainings
     labels = tuple(sorted(set(devices.tolist()), key=lambda s: (len(s), s)))
     found: list[FittedModel] = []
     for part, seconds in _searches(options, measured, weight, devices, labels, start):
@@ -137,9 +143,9 @@ def learn_fleet(
         found.append(last.model)
         if last.model.interrupted:
             break
-    model = _fleet_model(options, measured, weight, devices, labels, found, start)
+    model = _fleet_model(options, measured, weight, devices, labels, found, earlier, start)
     model = replace(model, group_column=column)
-    seconds = time.monotonic() - start
+    seconds = earlier.seconds + time.monotonic() - start
     last = Snapshot(model, evidence.after(seconds, model.unit_counts), model.fronts, seconds)
     for observer in observers:
         observer.on_round(last)
@@ -197,6 +203,7 @@ def _fleet_model(
     devices: Devices,
     labels: tuple[str, ...],
     found: Sequence[FittedModel],
+    earlier: Earlier,
     start: float,
 ) -> FittedModel:
     """The model of the whole fleet, from the structures that the searches have found."""
@@ -218,7 +225,9 @@ def _fleet_model(
             left = max(start + options.max_time - now, 1.0) / (y.shape[1] - k)
             deadline, end = now + FITTING * left, now + ENDING * left
         with threadpool_limits(limits=1), np.errstate(all="ignore"):
-            fits = _fitted(_structures(found, k), fleet, points, prior, bounds, differ, deadline)
+            known = earlier.fronts[k] if earlier.fronts else ()
+            structures = _structures(found, k, known)
+            fits = _fitted(structures, fleet, points, prior, bounds, differ, deadline)
             fronts.append(_front(fits, fleet, points, prior, bounds, end))
     mean_errors = [_mean_errors(y[:, k], weight) for k in range(y.shape[1])]
     n_rows = (max(round(float(np.sum(weight)) if weight is not None else len(y)), 1), 0)
@@ -237,7 +246,7 @@ def _fleet_model(
         n_data_rows=len(y),
         validation=IN_TURN,
         outliers=tuple(() for _ in fronts),
-        n_trainings=sum(m.n_trainings for m in found),
+        n_trainings=earlier.n_trainings + sum(m.n_trainings for m in found),
         stop_reason=f"{len(found)} searches, in all rows and in single groups, had their time",
         interrupted=any(m.interrupted for m in found),
         rivals=(),
@@ -268,8 +277,10 @@ def _mean_errors(y: Array, weight: Array | None) -> dict[str, float]:
 # --- structures ----------------------------------------------------------------------------------
 
 
-def _structures(found: Sequence[FittedModel], output: int) -> list[Expression]:
-    """Those with the shortest descriptions of each search, the best ones first."""
+def _structures(
+    found: Sequence[FittedModel], output: int, earlier: Sequence[Candidate]
+) -> list[Expression]:
+    """Those known before, and those with the shortest descriptions of each search, best first."""
     ranked = []
     for m in found:
         kept = [*m.fronts[output], *(m.rivals[output] if m.rivals else ())]
@@ -281,7 +292,7 @@ def _structures(found: Sequence[FittedModel], output: int) -> list[Expression]:
     mixed = [c for row in zip_longest(*ranked) for c in row if c is not None]
     mean = found[0].mean_errors[output]["mean"] or 1.0
     constant = Expression(found[0].names, (), (Sum(mean),))
-    return [constant, *(c.equation(precise=True) for c in mixed)]
+    return [constant, *(c.equation(precise=True) for c in (*earlier, *mixed))]
 
 
 def _fitted(

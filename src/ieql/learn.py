@@ -96,11 +96,14 @@ class Earlier:
         Per output the finished equations, in the user's coordinates; empty if there are none.
     seconds : float
         What it took.
+    n_trainings : int
+        Trainings that were done for them.
     """
 
     state: State | None = None
     fronts: Sequence[Sequence[Candidate]] = field(default_factory=list)
     seconds: float = 0.0
+    n_trainings: int = 0
 
 
 def compile_for(trainer: Trainer, prior: Prior) -> float:

@@ -225,7 +225,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             earlier = Earlier()
             if recorder is not None:
                 state = recorder.begin(seed, lambda form: restored(trainer, form, tasks))
-                earlier = Earlier(state, recorder.earlier, recorder.seconds_before)
+                earlier = Earlier(
+                    state, recorder.earlier, recorder.seconds_before, recorder.trainings_before
+                )
             if asked.progress:
                 from ieql.progress import LiveDisplay
 
@@ -256,6 +258,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                     evidence,
                     seed=seed,
                     start=start,
+                    earlier=earlier,
                     observers=observers,
                     column=None if source is None else source.get("groups"),
                 )
@@ -1334,7 +1337,9 @@ def resume_run(path: str | os.PathLike[str], **changes: Any) -> IEQLRegressor:
     asked = read_asked(path)
     model = IEQLRegressor(**{**parameters(asked.options), **changes})
     X_extra, y_extra = asked.outside or (None, None)
-    return model._fit(asked.X, asked.y, asked.weight, X_extra, y_extra, asked.source)
+    return model._fit(
+        asked.X, asked.y, asked.weight, X_extra, y_extra, asked.source, groups=asked.groups
+    )
 
 
 def _weight(X: Any, sample_weight: Any, sigma: Any) -> Any:

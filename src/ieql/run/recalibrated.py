@@ -14,7 +14,6 @@ from ieql.options import plain_settings
 from ieql.report.evidence import Evidence
 from ieql.run.folder import RunFolder
 from ieql.run.recorder import Recorder
-from ieql.run.settings import GROUPS
 
 __all__ = ["refuse_to_search", "store"]
 
@@ -68,15 +67,10 @@ def store(
 
 
 def refuse_to_search(path: str | os.PathLike[str]) -> None:
-    """Say that a recalibration, or a fit with groups, has no search that could go on."""
+    """Say that a recalibration has no search that could go on."""
     settings = RunFolder.open(path).description().get("settings")
     if isinstance(settings, dict) and settings.get(KEY) is not None:
         raise IeqlError(
             f"The run in {str(path)!r} is a recalibration, which has no search to continue; fit "
             "its rows anew with 'ieql fit', or recalibrate again with more of them."
-        )
-    if isinstance(settings, dict) and settings.get(GROUPS) is not None:
-        raise IeqlError(
-            f"The run in {str(path)!r} is a fit with groups, which cannot be continued; fit again "
-            "with more time and --overwrite."
         )

@@ -72,6 +72,8 @@ class Recorder:
         """What an earlier part of the run drew its random numbers from."""
         self.seconds_before = 0.0
         """What the earlier parts of the run took."""
+        self.trainings_before = 0
+        """Trainings of the earlier parts of the run, once its equations were finished."""
         self.fault: str | None = None
         """Why the model, as it is now, could not be written; None if it was."""
         self._is_warned = False
@@ -114,6 +116,7 @@ class Recorder:
         with contextlib.suppress(IeqlError):  # a damaged model is written anew
             model = read_model(self.folder.model_path(), self.prior)
             if model.finished:
+                self.trainings_before = model.n_trainings
                 return self._fitting([list(front) for front in model.fronts])
         custom = {u.name: u for u in self.prior.custom}
         with contextlib.suppress(*DAMAGED):

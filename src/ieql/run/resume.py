@@ -39,6 +39,8 @@ class Asked:
         The same of the labelled points outside the data.
     weight : array (rows,) or None
         Weights of the rows, if a column of standard deviations was named.
+    groups : Series or None
+        The group of each row, if a column of groups was named.
     """
 
     options: FitOptions
@@ -47,6 +49,7 @@ class Asked:
     y: pd.DataFrame
     outside: tuple[pd.DataFrame, pd.DataFrame] | None
     weight: NDArray[np.float64] | None = None
+    groups: pd.Series[Any] | None = None
 
 
 def read_asked(path: str | os.PathLike[str]) -> Asked:
@@ -83,7 +86,7 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
         table = read_table(*outside, **{**reading, "exclude": None})
         others = take(table, outside_roles(roles, taken), min_rows=1)
         extra = others.X, others.y
-    return Asked(options, source, taken.X, taken.y, extra, taken.weight)
+    return Asked(options, source, taken.X, taken.y, extra, taken.weight, taken.groups)
 
 
 def roles_of(source: Mapping[str, Any]) -> Roles:
