@@ -11,12 +11,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from experiments.budget import BUDGETS
+from experiments.methods import METHODS
 from experiments.store import Store
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, nearest
 
 __all__ = ["EXPERIMENTS", "main"]
 
@@ -41,6 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("name", choices=(*EXPERIMENTS, "all", "report"))
     parser.add_argument("--budget", choices=tuple(BUDGETS), default="quick")
+    parser.add_argument(
+        "--methods",
+        default="",
+        metavar="NAMES",
+        help=f"compare these alone, with commas between them: {', '.join(METHODS)}",
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "experiments" / "results")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "reproduction.md")
     options = parser.parse_args(arguments)
@@ -53,12 +61,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"[{(time.monotonic() - start) / 60:5.1f} min] {text}", flush=True)
 
     names = EXPERIMENTS if options.name == "all" else (options.name,)
+    only = tuple(name.strip() for name in options.methods.split(",") if name.strip())
     try:
+        for name in only:
+            if name not in METHODS:
+                raise IeqlError(f"There is no method {name!r}.{nearest(name, METHODS)}")
         for name in names:
             if name != "report":
-                store, budget = Store(options.results, name, say), BUDGETS[options.budget]
+                store = Store(options.results, name, say)
+                budget = replace(BUDGETS[options.budget], only=only)
                 import_module(f"experiments.{name}").run(store, budget)
-                store.finish(budget)
+                if not only:
+                    store.finish(budget)
         if options.name != "report" and not said:
             say("every part was finished before; with --results and another folder all is run anew")
         if options.name in ("all", "report"):

@@ -45,6 +45,8 @@ class Budget:
         Only the first so many problems, targets or cost ratios of an experiment; None takes all.
     n_jobs : int
         Processes.
+    only : tuple of str
+        Methods that are compared; all if it is empty.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Budget:
     genetic_rows: int | None = 1000
     problems: int | None = None
     n_jobs: int = 2
+    only: tuple[str, ...] = ()
 
     def first(self, items: list[Any]) -> list[Any]:
         """The items this budget has time for."""

@@ -31,7 +31,7 @@ def compare(
     Run k takes the data of seed k and starts its own random choices from k. What is not installed,
     or cannot be judged by so small a budget, is skipped with a message.
     """
-    methods = list(methods)
+    methods = [name for name in methods if not budget.only or name in budget.only]
     for name in list(methods):
         word = METHODS[name].missing(budget)
         if word is not None:

@@ -299,6 +299,16 @@ def test_an_unfinished_experiment_is_not_on_the_page(tmp_path):
     ).read_text(encoding="utf-8")
 
 
+def test_some_of_the_methods_may_be_run_alone(tmp_path, capsys):
+    asked = ["complex_equations", "--budget", "tiny", "--results", str(tmp_path)]
+    assert main([*asked, "--methods", "mean"]) == 0
+    store = Store(tmp_path, "complex_equations")
+    assert {key.split("/")[1] for key in store.parts} == {"mean"}
+    assert store.finished is None  # the others are still to come
+    assert main([*asked, "--methods", "meen"]) == 2
+    assert "no method 'meen'. Did you mean 'mean'?" in capsys.readouterr().err
+
+
 def test_what_is_not_installed_is_skipped_with_a_word(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gplearn", None)
     said = []

@@ -215,7 +215,11 @@ def readable(
     size = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
     allowed = MOVED * information.prediction_errors(expression, XT) + 10.0 * EXACT * size
     for part in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5):
-        trial = expression.with_constants(_rounded(expression, information, part)).canonical()
+        try:
+            rounded = _rounded(expression, information, part)
+        except np.linalg.LinAlgError:  # numbers that the rows leave wholly open
+            break
+        trial = expression.with_constants(rounded).canonical()
         moved = np.abs(trial.evaluate(XT.T)[:, 0] - value)
         if np.all((moved <= allowed) | ~np.isfinite(allowed)):
             return trial
