@@ -464,6 +464,22 @@ def test_a_network_that_was_hardly_cut_is_finished_at_once():
     assert found.n_parameters == candidate.n_parameters
 
 
+def test_an_equation_that_cannot_be_finished_is_left_out(monkeypatch):
+    """One matrix without an inverse ended a fit, with all that it had found."""
+    from ieql import learn
+
+    def finish(expression, *args, **more):
+        if expression.n_parameters > 1:
+            raise np.linalg.LinAlgError
+        return finished(expression, *args, **more)
+
+    finished = learn.finish
+    monkeypatch.setattr(learn, "finish", finish)
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    model = IEQLRegressor(max_trainings=1, n_jobs=1, random_state=0).fit(X, X[:, 0] + X[:, 1])
+    assert model.equations_["n_parameters"].tolist() == [0, 1]
+
+
 def test_no_equation_is_more_complex_than_the_user_wants_to_see():
     """Of a law of complexity 5 the best equation of at most 3 is found, and nothing beyond."""
     rng = np.random.default_rng(0)

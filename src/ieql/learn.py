@@ -633,21 +633,24 @@ def finish_candidate(
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
         if target.is_robust and surface is None:
             rows = _seen_by_best_fit(candidate.expression, target, rows)
-        equation = finish(
-            candidate.expression,
-            target.inputs,
-            target.scaling,
-            rows,
-            target.points,
-            # A step stands on the front only if nothing else does: the mean of the target.
-            target.task.prior if candidate.is_step else target.task.shown_prior,
-            bounds=None if bound is None else (-bound, bound),
-            cut=cut,
-            outside=target.extrapolation,
-            is_late=lambda: time.monotonic() > deadline or (is_large and not many),
-            many=many,
-            surface=None if surface is None else surface.points,
-        )
+        try:
+            equation = finish(
+                candidate.expression,
+                target.inputs,
+                target.scaling,
+                rows,
+                target.points,
+                # A step stands on the front only if nothing else does: the mean of the target.
+                target.task.prior if candidate.is_step else target.task.shown_prior,
+                bounds=None if bound is None else (-bound, bound),
+                cut=cut,
+                outside=target.extrapolation,
+                is_late=lambda: time.monotonic() > deadline or (is_large and not many),
+                many=many,
+                surface=None if surface is None else surface.points,
+            )
+        except np.linalg.LinAlgError:
+            return None  # constants beyond all measure cost this equation, not the fit
     if equation is None:
         return None
     finished = target.candidate(equation, is_taught=surface is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,14 @@ from hypothesis import strategies as st
 
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
-from ieql.equations.precision import Information, readable, standard_errors, tie_rows, tied
+from ieql.equations.precision import (
+    Information,
+    readable,
+    shortened,
+    standard_errors,
+    tie_rows,
+    tied,
+)
 from ieql.equations.program import free_constants
 from ieql.equations.refit import refit
 from ieql.selection import Candidate
@@ -151,3 +160,13 @@ def test_constants_of_one_size_in_one_sum_or_offsets_in_common_are_one_number():
     assert ties("2.3*x + 2.4*y + 1.1") == []
     assert ties("x + y + 1") == []  # a one is written nowhere
     assert ties("2*x + 0.7*cos(2*y)", simple=range(99)) == []
+
+
+def test_constants_that_the_rows_leave_wholly_open_keep_ten_digits():
+    """A network of the engine ended its whole sweep: "SVD did not converge"."""
+    expression = Expression.parse("1.23456789012*x + 2.5", ["x"])
+    rows = Sample(np.array([[0.0, 1.0, 2.0]]), np.array([2.5, 3.7, 5.0]), np.ones(3))
+    information = Information.of(expression, rows)
+    lost = replace(information, size=np.full(2, np.inf))
+    with np.errstate(all="ignore"):
+        assert readable(expression, rows, information=lost) == shortened(expression)
