@@ -91,7 +91,18 @@ OPTIONS: dict[str, tuple[Any, Any, Any]] = {
     "sheet": (
         str | None,
         None,
-        typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
+        typer.Option(
+            "--sheet", metavar="NAME", help="Sheet of an Excel file, or raster of an MDF file."
+        ),
+    ),
+    "raster": (
+        float | None,
+        None,
+        typer.Option(
+            "--raster",
+            metavar="SECONDS",
+            help="Interpolate the channels of an MDF file to rows at this distance.",
+        ),
     ),
 }
 """Type, default and flag of each field of `Reading`."""

@@ -1,4 +1,4 @@
-"""Tables from files: text of many kinds, Excel, Parquet, Feather; several at once."""
+"""Tables from files: text of many kinds, Excel, Parquet, Feather, MDF; several at once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ieql.data.cells import ColumnKind
 from ieql.data.columns import Columns, cleaned
 from ieql.data.dates import ORDERS
 from ieql.data.layout import find_layout
+from ieql.data.measurement_files import MDF_ENDINGS, table_of_mdf
 from ieql.data.notes import Kind, Note, sentences
 from ieql.data.sheet_files import ARROW_ENDINGS, EXCEL_ENDINGS, frame_of_arrow, sheet_as_text
 from ieql.data.text_content import BLANKS, GAPS, TextContent, content_of_file
@@ -49,7 +50,9 @@ class Reading:
     exclude : tuple of str
         Columns that are left out.
     sheet : str, optional
-        The sheet of an Excel file.
+        The sheet of an Excel file, or the raster of an MDF file, by name or number.
+    raster : float, optional
+        Seconds between two rows, to which channels of an MDF file are interpolated.
     """
 
     skip_rows: int | None = None
@@ -60,6 +63,7 @@ class Reading:
     na: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     sheet: str | None = None
+    raster: float | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Reading:
@@ -79,6 +83,14 @@ class Reading:
         skip = said.get("skip_rows")
         if skip is not None and (isinstance(skip, bool) or not isinstance(skip, int) or skip < 0):
             raise IeqlError(f"skip_rows must be a whole number from 0 on, not {skip!r}.")
+        raster = said.get("raster")
+        if raster is not None:
+            is_number = isinstance(raster, int | float) and not isinstance(raster, bool)
+            if not (is_number and 0.0 < raster < float("inf")):
+                raise IeqlError(f"raster must be a number of seconds above 0, not {raster!r}.")
+            said["raster"] = float(raster)
+        if said.get("sheet") is not None:
+            said["sheet"] = str(said["sheet"])
         marks = {"point": ".", "comma": ","}
         said["decimal"] = marks.get(str(said.get("decimal")), said.get("decimal"))
         for name, allowed in (("decimal", (".", ",")), ("dates", ORDERS)):
@@ -235,6 +247,10 @@ def _read(path: Path, reading: Reading, as_text: Sequence[str]) -> Columns:
             # It is read more than once, which a pipe cannot be.
             raise IeqlError(f"{str(path)!r} is not a regular file; save the table as a file first.")
         ending = path.suffix.lower()
+        if ending in MDF_ENDINGS:
+            return _read_mdf(path, reading, as_text)
+        if reading.raster is not None:
+            raise IeqlError(f"{str(path)!r} is not an MDF file: it has no rasters.")
         if ending in ARROW_ENDINGS:
             return _read_arrow(path, reading, as_text)
         if ending in EXCEL_ENDINGS:
@@ -303,6 +319,12 @@ def _read_arrow(path: Path, reading: Reading, as_text: Sequence[str]) -> Columns
     facts = [Note(Kind.FACT, what)]
     kept = [column for column in names if column in as_text]
     return cleaned(frame, ".", reading.na, None, facts, kept)
+
+
+def _read_mdf(path: Path, reading: Reading, as_text: Sequence[str]) -> Columns:
+    found = table_of_mdf(path, reading.sheet, reading.raster)
+    kept = [column for column in found.frame.columns if column in as_text]
+    return cleaned(found.frame, ".", reading.na, found.units, found.notes, kept)
 
 
 def _joined(files: Sequence[Path], tables: Sequence[Table]) -> Table:

@@ -22,7 +22,15 @@ from ieql.errors import IeqlError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ARROW_ENDINGS", "EXCEL_ENDINGS", "frame_of_arrow", "sheet_as_text"]
+__all__ = [
+    "ARROW_ENDINGS",
+    "EXCEL_ENDINGS",
+    "check_size",
+    "damaged",
+    "frame_of_arrow",
+    "reader",
+    "sheet_as_text",
+]
 
 EXCEL_ENDINGS = (".xlsx", ".xlsm")
 ARROW_ENDINGS = (".parquet", ".pq", ".feather", ".arrow")
@@ -32,7 +40,7 @@ MOST_UNPACKED = 1_000_000_000
 """Bytes that the parts of a workbook may have once unpacked."""
 
 
-def _reader(module: str, extra: str, what: str) -> Any:
+def reader(module: str, extra: str, what: str) -> Any:
     """Import an optional reader; who lacks it is told how to get it."""
     try:
         return import_module(module)
@@ -61,7 +69,7 @@ def sheet_as_text(path: Path, sheet: str | None = None) -> tuple[TextContent, st
     IeqlError
         If it is no workbook, there are several sheets, or numbers are stored as text.
     """
-    openpyxl = _reader("openpyxl", "excel", "Excel")
+    openpyxl = reader("openpyxl", "excel", "Excel")
     name = repr(str(path))
     _check_parts(path, name)
     try:
@@ -69,14 +77,14 @@ def sheet_as_text(path: Path, sheet: str | None = None) -> tuple[TextContent, st
     except OSError:
         raise
     except Exception as error:  # whatever a damaged part makes the reader raise
-        raise IeqlError(f"{name} cannot be read as an Excel file: {_short(error)}.") from error
+        raise damaged(name, "an Excel", error) from error
     try:
         chosen = _chosen_sheet(book, sheet, name)
         text = _text_of_sheet(book[chosen], f"{name}, sheet {chosen!r}")
     except (IeqlError, OSError):
         raise
     except Exception as error:
-        raise IeqlError(f"{name} cannot be read as an Excel file: {_short(error)}.") from error
+        raise damaged(name, "an Excel", error) from error
     finally:
         book.close()
     where = name if len(book.sheetnames) == 1 else f"{name}, sheet {chosen!r}"
@@ -166,31 +174,32 @@ def _text_of_cell(value: Any, row: int, column: int, where: str) -> str:
 
 def frame_of_arrow(path: Path) -> pd.DataFrame:
     """The table of a Parquet or Feather file."""
-    pyarrow = _reader("pyarrow", "parquet", "Parquet and Feather")
+    pyarrow = reader("pyarrow", "parquet", "Parquet and Feather")
     name = repr(str(path))
     is_parquet = path.suffix.lower() in (".parquet", ".pq")
+    what = "a Parquet" if is_parquet else "a Feather"
     try:
         table = (_parquet if is_parquet else _feather)(pyarrow, path, name)
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
     except (IeqlError, OSError) as error:
         if isinstance(error, IeqlError) or error.strerror is not None:
             raise
-        raise _damaged(name, is_parquet, error) from error
+        raise damaged(name, what, error) from error
     except Exception as error:  # whatever a damaged file makes the reader raise
-        raise _damaged(name, is_parquet, error) from error
+        raise damaged(name, what, error) from error
     frame.columns = [str(column) for column in frame.columns]
     return frame
 
 
-def _damaged(name: str, is_parquet: bool, error: Exception) -> IeqlError:
-    what = "Parquet" if is_parquet else "Feather"
-    return IeqlError(f"{name} cannot be read as a {what} file: {_short(error)}.")
+def damaged(name: str, what: str, error: Exception) -> IeqlError:
+    """What to say of a file that its reader cannot read."""
+    return IeqlError(f"{name} cannot be read as {what} file: {_short(error)}.")
 
 
 def _parquet(pyarrow: Any, path: Path, name: str) -> Any:
     parquet = import_module("pyarrow.parquet")
     with parquet.ParquetFile(path) as file:
-        _check_size(file.metadata.num_rows * file.metadata.num_columns, name)
+        check_size(file.metadata.num_rows * file.metadata.num_columns, name)
         return file.read()
 
 
@@ -202,13 +211,14 @@ def _feather(pyarrow: Any, path: Path, name: str) -> Any:
         for k in range(file.num_record_batches):
             batch = file.get_batch(k)
             n_cells += batch.num_rows * batch.num_columns
-            _check_size(n_cells, name)
+            check_size(n_cells, name)
             yield batch
 
     with ipc.open_file(str(path)) as file:
         return pyarrow.Table.from_batches(batches(file), schema=file.schema)
 
 
-def _check_size(n_cells: int, name: str) -> None:
+def check_size(n_cells: int, name: str) -> None:
+    """Refuse a table that memory would not hold."""
     if n_cells > MOST_CELLS:
         raise IeqlError(f"{name} has more than {MOST_CELLS:,} cells; keep what is needed of it.")
