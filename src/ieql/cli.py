@@ -172,8 +172,8 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="DATA...",
-            help="File with a table: CSV or other text, .xlsx, .parquet, .feather, .mf4. Several files "
-            "with the same columns are joined, and the column 'file' tells which.",
+            help="File with a table: CSV or other text, .xlsx, .parquet, .feather, .mf4. Several "
+            "files with the same columns are joined, and the column 'file' tells which.",
         ),
     ],
     target: Annotated[

@@ -201,8 +201,7 @@ def _grid(rasters: Sequence[_Raster], raster: float, name: str) -> NDArray[np.fl
     if n < 1:
         raise IeqlError(f"{name}: the channels were never measured at the same time.")
     check_size(n, name)
-    grid: NDArray[np.float64] = first + raster * np.arange(n)
-    return grid
+    return np.asarray(first + raster * np.arange(n), dtype=np.float64)
 
 
 def _values(signal: Any) -> NDArray[Any] | None:
