@@ -34,7 +34,8 @@ from typer.testing import CliRunner
 
 import ieql.learn
 from ieql import Prior
-from ieql.cli import app, read_domain
+from ieql.cli import app
+from ieql.cli.given import read_domain
 from ieql.prior import KEYS
 
 ROOT = Path(__file__).parents[1]

@@ -45,7 +45,7 @@ ORDER: list[str | tuple[str, ...]] = [
     # The doors, the public names between them.
     ("console", "progress", "plots", "regressor", "fitted_formula"),
     "__init__",
-    ("cli_options", "cli_tables", "cli", "__main__"),
+    ("cli.*", "__main__"),
 ]
 
 # What `import ieql` must not pay for, and what a saved model must not need.
@@ -160,7 +160,7 @@ def test_a_file_imports_only_from_above(module):
     assert not below, f"ieql.{module} imports {below}, which stand below it."
 
 
-DOORS = {"regressor", "cli", "__init__"}
+DOORS = {"regressor", "__init__"}
 # Matplotlib's name of a logarithmic axis, the minute, an operator of a unit's grammar, and the
 # bounds of a variable in FMI.
 OTHER_MEANINGS = {
@@ -170,7 +170,9 @@ OTHER_MEANINGS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("module", [m for m in FILES if m not in DOORS])
+@pytest.mark.parametrize(
+    "module", [m for m in FILES if m not in DOORS and not m.startswith("cli.")]
+)
 def test_nothing_below_the_doors_knows_the_estimator(module):
     tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}

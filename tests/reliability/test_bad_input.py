@@ -749,7 +749,7 @@ def test_a_disk_with_space_again_holds_everything(monkeypatch: pytest.MonkeyPatc
 def test_standard_output_on_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     write(lines(good))
     assert fit_file().exit_code == 0
-    monkeypatch.setattr("ieql.cli.typer.echo", echo_unless_full(("   index",)))
+    monkeypatch.setattr("typer.echo", echo_unless_full(("   index",)))
     assert refusal(command("show", "run")) == "Cannot write: No space left on device."
 
 

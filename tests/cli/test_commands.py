@@ -16,7 +16,9 @@ import sympy
 from typer.testing import CliRunner
 
 from fitted import changed, evidence, model, with_rivals_at
-from ieql.cli import app, column_names, default_folder, read_domain
+from ieql.cli import app
+from ieql.cli.given import column_names, default_folder, read_domain
+from ieql.data.categories import Categories
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.export.formats import all_formats
@@ -181,6 +183,7 @@ class StandIn:
             recalibrated=None,
             groups=(),
             group_column=None,
+            categories=Categories(),
         )
 
     def _know(self, features, targets):
