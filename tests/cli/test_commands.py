@@ -365,6 +365,7 @@ def test_fit_passes_its_options_on(stand_in):
         "output_bound": 80.0,
         "max_complexity": 12.0,
         "guesses": ["a*load", "b*speed"],
+        "categories": None,
         "form": None,
         "group_constants": "own",
         "validation_fraction": 0.2,
