@@ -209,7 +209,7 @@ def test_weights_pull_the_equation_to_their_rows():
 def test_a_constant_column_is_said_and_left_out():
     X, y = rows()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(still=7.0)
-    with pytest.warns(UserWarning, match=r"The input\(s\) 'still' have the same value"):
+    with pytest.warns(UserWarning, match=r"The input 'still' has the same value"):
         model = quick(max_trainings=6, domain={"still": (0, 100)}).fit(frame, y)
     assert not any("still" in text for text in model.equations_["equation"])
     np.testing.assert_allclose(model.predict(frame.assign(still=50.0)), y, atol=1e-6)
@@ -276,7 +276,7 @@ def test_data_that_cannot_be_learned_from(spoil, message):
         ({"selection": "V_int&ex"}, "V_int&ex needs labelled points outside the data"),
         ({"domain": {"x7": (0, 1)}}, r"The domain names 'x7', which is not an input"),
         ({"domain": {"x0": (0, 1)}}, "The domain of 'x0' is 0 to 1 but the data range from"),
-        ({"domain": [(-1, 1)]}, r"The domain has 1 pair\(s\) but there are 3 input\(s\)"),
+        ({"domain": [(-1, 1)]}, r"The domain has 1 pair but there are 3 inputs"),
         (
             {"domain": [(-1, 1), (-1, 1), (1, -1)]},
             r"'x2' must be \(low, high\) with low below high",

@@ -257,7 +257,7 @@ def test_limits_may_reach_beyond_the_domain_and_it_is_said():
         ("x", "The limits must map inputs to"),
         (
             {"x": [1, 1.5, 2], "z": 1},
-            r"The limits leave only 3 different point\(s\) in the inputs that matter, so 5 cannot",
+            r"The limits leave only 3 different points in the inputs that matter, so 5 cannot",
         ),
         ({"x": 1, "z": 1}, "leave only 1 different"),
     ],

@@ -513,7 +513,7 @@ FINE = {"name": "mine", "value": np.tanh, "derivatives": tanh_slope}
         ),
         (
             {"domains": ((0, 1), (0, 1))},
-            "Unit 'mine' has 1 argument(s) but 2 domain(s).",
+            "Unit 'mine' has 1 argument but 2 domains.",
         ),
         (
             {"domains": (0, 1)},

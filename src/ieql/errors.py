@@ -13,6 +13,7 @@ __all__ = [
     "IeqlError",
     "OutlierWarning",
     "OutsideDomainWarning",
+    "counted",
     "nearest",
     "shown",
 ]
@@ -46,6 +47,15 @@ class DisagreementWarning(UserWarning):
 
 class FewRowsWarning(UserWarning):
     """There are so few rows that an equation from them is a suggestion: it says what they tell."""
+
+
+def counted(n: float, what: str) -> str:
+    """So many of something, in words.
+
+    >>> counted(1, "line"), counted(1200, "row")
+    ('1 line', '1,200 rows')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

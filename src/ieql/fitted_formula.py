@@ -18,7 +18,7 @@ from ieql.data.table import check_table
 from ieql.equations.expression import Expression
 from ieql.equations.formula import Formula
 from ieql.equations.formula_fit import FormulaFit, fit, with_few_digits
-from ieql.errors import IeqlError, nearest, shown
+from ieql.errors import IeqlError, counted, nearest, shown
 from ieql.options import is_whole
 
 if TYPE_CHECKING:
@@ -252,5 +252,7 @@ def _table(X: Any, names: tuple[str, ...]) -> Array:
     check_table(X, "X", min_rows=1)
     table = np.asarray(X, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(names):
-        raise IeqlError(f"X must have {len(names)} column(s), not the shape {table.shape}.")
+        raise IeqlError(
+            f"X must have {counted(len(names), 'column')}, not the shape {table.shape}."
+        )
     return table

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ieql.data.table import check_table
 from ieql.equations.expression import Expression
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, counted, nearest
 from ieql.files import save_text
 from ieql.model import FittedModel
 from ieql.report.evidence import Evidence
@@ -218,7 +218,8 @@ class PlotMethods:
         n = len(self._findings().model.targets)
         if targets.shape != (len(table), n):
             raise IeqlError(
-                f"y has the shape {targets.shape}; {len(table)} rows and {n} column(s) are needed."
+                f"y has the shape {targets.shape}; {counted(len(table), 'row')} and "
+                f"{counted(n, 'column')} are needed."
             )
         return compare(expression, table, targets[:, k])
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ieql.entries import as_count, as_finite, as_mapping, as_strings, refuse_duplicates
-from ieql.errors import IeqlError, nearest, shown
+from ieql.errors import IeqlError, counted, nearest, shown
 from ieql.quantities import FREE, PLAIN, checked_constants, checked_quantities, quantity
 from ieql.rules import WHOLE_KEYS, Rules
 from ieql.shape import Shape
@@ -321,7 +321,9 @@ class Prior:
     def _check_argument(self, outer: str, argument: int) -> None:
         arity = 1 if outer == "output" else self.unit(outer).arity
         if not 0 <= argument < arity:
-            raise IeqlError(f"{outer} has {arity} argument(s), so there is no argument {argument}.")
+            raise IeqlError(
+                f"{outer} has {counted(arity, 'argument')}, so there is no argument {argument}."
+            )
 
     def check_columns(self, names: Iterable[str], targets: Iterable[str] = ()) -> None:
         """Refuse rules about columns that are not among the data's `names`, and `targets`."""
@@ -650,7 +652,7 @@ def _composition(
     if len(named) != 1 or len(arguments) not in (1, arity):
         raise IeqlError(
             f"prohibit: {shown(text)} must name exactly one inner unit, either alone or in one of "
-            f"the {arity} place(s) of {outer} with '_' in the others."
+            f"the {counted(arity, 'place')} of {outer} with '_' in the others."
         )
     place, inner = named[0]
     places = range(arity) if len(arguments) == 1 else (place,)

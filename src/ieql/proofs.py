@@ -112,7 +112,7 @@ class Proof:
         own = {node.unit.name for node in self.expression.nodes if node.unit.is_custom}
         if own:
             raise IeqlError(
-                f"There is no certificate: the checker does not know the unit(s) of your own "
+                "There is no certificate: the checker does not know units of your own "
                 f"({', '.join(sorted(own))})."
             )
         names = self.expression.names

@@ -35,7 +35,7 @@ from ieql.data.intake import (
 from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
 from ieql.equations.dimensions import check_possible
 from ieql.equations.expression import Expression
-from ieql.errors import IeqlError, OutsideDomainWarning, nearest
+from ieql.errors import IeqlError, OutsideDomainWarning, counted, nearest
 from ieql.files import save_text
 from ieql.model import FittedModel, read_model, table_row, versions
 from ieql.options import FitOptions, checked, documentation, parameters, seed_number, seed_of
@@ -363,8 +363,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         y_extra = y_extra.reshape(len(y_extra), -1)
         if y_extra.shape != (len(X_extra), width):
             raise IeqlError(
-                f"y_extrapolation has the shape {y_extra.shape}; {len(X_extra)} rows and {width} "
-                "column(s) are needed, as in X_extrapolation and y."
+                f"y_extrapolation has the shape {y_extra.shape}; {counted(len(X_extra), 'row')} "
+                f"and {counted(width, 'column')} are needed, as in X_extrapolation and y."
             )
         return X_extra, y_extra
 
@@ -383,8 +383,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         shape = np.shape(X)
         if len(shape) == 2 and shape[1] != self.n_features_in_:
             raise IeqlError(
-                f"{what} has {shape[1]} column(s), but the fit has {self.n_features_in_} input(s); "
-                "give the same columns in the same order."
+                f"{what} has {counted(shape[1], 'column')}, but the fit has "
+                f"{counted(self.n_features_in_, 'input')}; give the same columns in the same order."
             )
         return X
 
@@ -946,8 +946,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         targets = targets.reshape(len(table), -1)
         if targets.shape[1] != len(model.targets):
             raise IeqlError(
-                f"y has {targets.shape[1]} column(s), but the fit has {len(model.targets)} "
-                "output(s)."
+                f"y has {counted(targets.shape[1], 'column')}, but the fit has "
+                f"{counted(len(model.targets), 'output')}."
             )
         return targets
 

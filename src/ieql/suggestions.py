@@ -25,7 +25,7 @@ from ieql.alternatives import KEPT_WITHIN, climbed, noise_of, plausible, readabl
 from ieql.data.categories import Categories
 from ieql.data.dataset import Domain
 from ieql.data.table import plain_number
-from ieql.errors import IeqlError, nearest, shown
+from ieql.errors import IeqlError, counted, nearest, shown
 from ieql.model import FittedModel
 from ieql.selection import Candidate
 
@@ -153,8 +153,8 @@ def suggest(
     space = _space(settings, {name for q in questions for name in q.inputs_used}, model)
     if n > space.n_different:
         raise IeqlError(
-            f"The limits leave only {space.n_different} different point(s) in the inputs that "
-            f"matter, so {n} cannot be suggested; ask for fewer or widen the limits."
+            f"The limits leave only {counted(space.n_different, 'different point')} in the inputs "
+            f"that matter, so {n} cannot be suggested; ask for fewer or widen the limits."
         )
     points, is_informed = _chosen(space, questions, int(n))
     where = [_most_open(questions, row[None]) for row in points]

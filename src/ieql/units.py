@@ -28,7 +28,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, counted, nearest
 from ieql.plugins import load_plugins
 
 __all__ = [
@@ -498,7 +498,8 @@ def _probe(unit: Unit) -> None:
         raise IeqlError(f"Unit {name!r} has {unit.arity} derivatives; one or two are possible.")
     if len(unit.domains) != unit.arity:
         raise IeqlError(
-            f"Unit {name!r} has {unit.arity} argument(s) but {len(unit.domains)} domain(s)."
+            f"Unit {name!r} has {counted(unit.arity, 'argument')} but "
+            f"{counted(len(unit.domains), 'domain')}."
         )
     if any(not low < high for low, high in unit.domains):
         raise IeqlError(f"Unit {name!r} has an empty domain: each must be a pair low < high.")

@@ -578,7 +578,7 @@ def test_suggest_within_limits(undecided):
         (["--limits", "x="], "must be written like 0:3000, 0.5 or 1,2,3, not ''"),
         (["--limits", "x=1", "--limits", "x=2"], "--limits gives 'x' twice"),
         (["--limits", "nowhere.yaml"], "Cannot read 'nowhere.yaml'"),
-        (["--limits", "x=1", "--limits", "z=1"], "only 1 different point(s)"),
+        (["--limits", "x=1", "--limits", "z=1"], "only 1 different point"),
         (["--out", "nowhere/next.csv"], "Cannot write"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_fit_says_what_it_read_and_left_out() -> None:
         "Read: -9999 means a missing cell, as told.",
         "Read: 'Zeit' is in seconds since the first row (2024-02-01 08:00:00).",
         "Left out: 2 of 30 rows, which have gaps ('Last' 1, 'M' 1); rows are counted without them.",
-        "Read: 3 row(s) are held out, by 'Test'.",
+        "Read: 3 rows held out, by 'Test'.",
     ]
 
 
@@ -170,7 +170,7 @@ def test_check_looks_at_a_file_and_writes_nothing() -> None:
     assert sorted(Path().iterdir()) == before
     lines = result.stdout.splitlines()
     assert lines[0] == "'bench.csv': 30 rows, 4 columns"
-    warning = "Warning: -9999 stands 1 time(s) in 'M', apart from all other values"
+    warning = "Warning: -9999 stands 1 time in 'M', apart from all other values"
     assert any(line.startswith(warning) for line in lines)
     command = "  ieql fit bench.csv --target M --exclude Gewicht,Test --units"
     assert lines[-1] == command
@@ -202,7 +202,7 @@ def test_several_files_are_one_table() -> None:
         *("fit", "a.csv", "b.csv", "--target", "y", "--held-out", "file=b", "--out", "both"), *QUICK
     )
     assert result.exit_code == 0, result.output
-    assert "Read: 8 row(s) are held out, by 'file=b'." in result.stderr
+    assert "Read: 8 rows held out, by 'file=b'." in result.stderr
     source = json.loads(Path("both/run.json").read_text(encoding="utf-8"))["source"]
     assert source["data"] == [str(Path(name).resolve()) for name in ("a.csv", "b.csv")]
     assert len(read_asked("both").X) == 8

@@ -167,7 +167,7 @@ STORIES = (
     Story(
         "the test bench writes a preamble of its own",
         "Bench 3\nOperator: Miller\nDate;01.02.2024\n\n" + german(),
-        said=("line 5 names the columns; the 3 line(s) above are left out",),
+        said=("line 5 names the columns; above it 3 lines left out",),
     ),
     Story(
         "a spreadsheet has padded the preamble with semicolons",
@@ -194,7 +194,7 @@ STORIES = (
         + lines(
             lambda r: f"{'# pause' + chr(10) if r.Index == 5 else ''}{r.speed},{r.load},{r.torque}"
         ),
-        said=("2 line(s) that begin with '#' are comments",),
+        said=("lines that begin with '#' are comments (2)",),
     ),
     Story(
         "NumPy has put the names into a comment",
@@ -204,7 +204,7 @@ STORIES = (
     Story(
         "every line ends in two semicolons more",
         "".join(line + ";;\n" for line in german().splitlines()),
-        said=("2 empty column(s) without a name",),
+        said=("2 empty columns without a name",),
     ),
     Story(
         "pandas has written its row numbers, too",
@@ -321,7 +321,7 @@ STORIES = (
         "a sensor that was off says -9999",
         spoiled({4: "-9999"}),
         changed={"load": [-9999.0 if i == 4 else x for i, x in enumerate(TRUTH["load"])]},
-        said=("-9999 stands 1 time(s) in 'load', apart from all other values",),
+        said=("-9999 stands 1 time in 'load', apart from all other values",),
     ),
     Story(
         "the same, and the user says that -9999 is a missing cell",
@@ -380,7 +380,7 @@ STORIES = (
                 ("speed,load,torque\n" if r.Index == 6 else "") + f"{r.speed},{r.load},{r.torque}"
             )
         ),
-        said=("1 row(s) that repeat the header",),
+        said=("1 row with the header once more",),
     ),
     Story(
         "two lines of names",
@@ -392,7 +392,7 @@ STORIES = (
         "the same, and the user says that one line is to be skipped",
         lines(header="n_act,tau,M_act\nspeed,load,torque"),
         options={"skip_rows": 1},
-        said=("the first 1 line(s) are skipped, as told",),
+        said=("skipped 1 line at the top, as told",),
     ),
     Story(
         "a line of descriptions below the names, which the user names as such",
@@ -468,12 +468,12 @@ STORIES = (
     Story(
         "the disk was full: the last line is cut short",
         lines()[:-12] + "\n",
-        refused="line 13 has 2 field(s) but the header has 3; complete or delete that line",
+        refused="line 13 has 2 fields but the header has 3; complete or delete that line",
     ),
     Story(
         "a line of text at the end of the file",
         lines() + "End of measurement\n",
-        refused="line 14 has 1 field(s) but the header has 3; complete or delete that line",
+        refused="line 14 has 1 field but the header has 3; complete or delete that line",
     ),
     Story(
         "a decimal comma in one column and a decimal point in another",
@@ -487,7 +487,7 @@ STORIES = (
     Story(
         "decimal commas, and commas between the columns",
         lines(sep=",", decimal=","),
-        refused="the header has 3 field(s) between ',' but every row has 6",
+        refused="the header has 3 fields between ',' but every row has 6",
     ),
 )
 

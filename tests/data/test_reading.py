@@ -113,17 +113,17 @@ def test_numbers_survive_the_file(tmp_path_factory: pytest.TempPathFactory, X: n
         ),
         (
             "a,b\n1,2\n\n3,4,5\n",
-            "'data.csv', line 4 has 3 field(s) but the header has 2; complete or delete that line.",
+            "'data.csv', line 4 has 3 fields but the header has 2; complete or delete that line.",
         ),
         (
             "a,b\n1,2,3\n4,5,6\n",
-            "'data.csv': the header has 2 field(s) between ',' but every row has 3; name every "
+            "'data.csv': the header has 2 fields between ',' but every row has 3; name every "
             "column, use one separator in all lines, and a decimal point where the comma "
             "separates.",
         ),
         (
             "a,b\n1,2\n3\n",
-            "'data.csv', line 3 has 1 field(s) but the header has 2; complete or delete that line.",
+            "'data.csv', line 3 has 1 field but the header has 2; complete or delete that line.",
         ),
         (
             "a;b\n1,5;2.5\n",

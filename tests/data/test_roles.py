@@ -49,7 +49,7 @@ def test_rows_are_held_out_by_a_column(table: Table, text: str) -> None:
     found = taken(table, held_out=text)
     assert found.y["y"].tolist() == [2, 4, 8, 12, 14]  # where nothing stands, nothing is held out
     assert found.outside[1]["y"].tolist() == [10]  # the other one has a gap
-    assert "Read: 1 row(s) are held out, by " in sentences(found.notes)[-1]
+    assert "Read: 1 row held out, by " in sentences(found.notes)[-1]
 
 
 def test_rows_are_held_out_by_a_word(table: Table) -> None:

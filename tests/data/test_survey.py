@@ -98,7 +98,9 @@ def test_values_far_from_the_others_are_shown(tmp_path: Path) -> None:
 
 def test_rows_that_are_there_twice_are_counted(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x,y\n1,2\n1,2\n3,4\n")
-    assert "1 row(s) are there more than once; each counts." in str(read_table(tmp_path / "t.csv"))
+    assert "Some rows are there more than once (1); each counts." in str(
+        read_table(tmp_path / "t.csv")
+    )
 
 
 def test_the_command_has_the_options_that_were_given(tmp_path: Path) -> None:

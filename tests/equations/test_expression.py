@@ -145,7 +145,7 @@ BARE = [0.0, [0], [1.0]]
     ("changes", "sentence"),
     [
         ({"nodes": [["coss", [BARE]]]}, "There is no unit 'coss'; known units are"),
-        ({"nodes": [["div", [BARE]]]}, "Unit 'div' takes 2 argument(s)."),
+        ({"nodes": [["div", [BARE]]]}, "Unit 'div' takes 2 arguments."),
         (
             {"nodes": [["cos", [[0.0, [1], [1.0]]]]]},
             "The stored expression refers to a unit that does not come before it.",

@@ -113,11 +113,11 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     ),
     "another separator in the header": (
         lines(good, header="a;b;y"),
-        "'data.csv': the header has 3 field(s) between ';' but every row has 1; " + EVERY_ROW,
+        "'data.csv': the header has 3 fields between ';' but every row has 1; " + EVERY_ROW,
     ),
     "decimal comma and comma between columns": (
         lines(lambda i: f"{i},5,{i},5,{i},5"),
-        "'data.csv': the header has 3 field(s) between ',' but every row has 6; " + EVERY_ROW,
+        "'data.csv': the header has 3 fields between ',' but every row has 6; " + EVERY_ROW,
     ),
     "two decimal marks in two columns": (
         lines(lambda i: f"{i},5;{i}.5;{i}", header="a;b;y"),
@@ -130,11 +130,11 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     ),
     "a line too short": (
         lines(good) + "1,2\n",
-        "'data.csv', line 22 has 2 field(s) but the header has 3; complete or delete that line.",
+        "'data.csv', line 22 has 2 fields but the header has 3; complete or delete that line.",
     ),
     "a quotation mark left open": (
         lines(lambda i: '1,"2,3' if i == 3 else good(i)),
-        "'data.csv', line 5 has 2 field(s) but the header has 3; complete or delete that line.",
+        "'data.csv', line 5 has 2 fields but the header has 3; complete or delete that line.",
     ),
     "a name twice": (
         lines(good, header="a,a,y"),
@@ -247,7 +247,7 @@ ODD_FILES: dict[str, tuple[bytes, str, str]] = {
     "a constant column": (
         lines(lambda i: f"{i},7,{2 * i + 1}").encode(),
         "2*a + 1",
-        "Warning: The input(s) 'b' have the same value in every row and are left out.\n",
+        "Warning: The input 'b' has the same value in every row and is left out.\n",
     ),
     "more columns than rows": (
         lines(
@@ -455,7 +455,7 @@ def test_extrapolation_points_with_other_columns() -> None:
         ),
         (
             np.ones((20, 3)),
-            "X_extrapolation has 3 column(s), but the fit has 2 input(s); give the same columns in "
+            "X_extrapolation has 3 columns, but the fit has 2 inputs; give the same columns in "
             "the same order.",
         ),
         (

@@ -23,7 +23,7 @@ from ieql.data.table import (
     plain_number,
     split_target,
 )
-from ieql.errors import IeqlError, nearest, shown
+from ieql.errors import IeqlError, counted, nearest, shown
 from ieql.files import MAX_NAME
 
 __all__ = [
@@ -228,8 +228,9 @@ def _declared(spec: DomainSpec, names: Sequence[str]) -> dict[str, Pair]:
     else:
         if len(spec) != len(names):
             raise IeqlError(
-                f"The domain has {len(spec)} pair(s) but there are {len(names)} input(s); give one "
-                "(low, high) for each, or a mapping with the names of some."
+                f"The domain has {counted(len(spec), 'pair')} but there are "
+                f"{counted(len(names), 'input')}; give one (low, high) for each, or a mapping with "
+                "the names of some."
             )
         spec = dict(zip(names, spec, strict=True))
     return {name: _interval(name, pair) for name, pair in spec.items()}
@@ -423,7 +424,7 @@ def _names(
             return (letter,)
         return tuple(f"{letter}{j + 1}" for j in range(count))
     if len(names) != count:
-        raise IeqlError(f"{len(names)} name(s) are given for {count} column(s).")
+        raise IeqlError(f"{counted(count, 'column')} but {counted(len(names), 'name')}: name each.")
     repeated = [name for name in names if list(names).count(name) > 1]
     if repeated:
         raise IeqlError(f"The column name {repeated[0]!r} is duplicated; give each its own name.")

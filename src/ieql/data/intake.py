@@ -207,6 +207,8 @@ def warn_of_constants(data: Dataset) -> None:
     if len(constant):
         listed = ", ".join(repr(data.feature_names[i]) for i in constant)
         warnings.warn(
-            f"The input(s) {listed} have the same value in every row and are left out.",
+            f"The input {listed} has the same value in every row and is left out."
+            if len(constant) == 1
+            else f"The inputs {listed} have the same value in every row and are left out.",
             stacklevel=3,
         )

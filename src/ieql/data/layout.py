@@ -19,7 +19,7 @@ from ieql.data.dates import is_date
 from ieql.data.notes import Kind, Note
 from ieql.data.text_content import BLANKS, GAPS, TextContent
 from ieql.data.unit_words import bare_unit, is_unit_word
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, counted
 
 __all__ = ["Layout", "find_layout"]
 
@@ -107,7 +107,7 @@ def find_layout(
     notes: list[Note] = []
     skip = skip_rows or 0
     if skip:
-        notes.append(Note(Kind.READ, f"the first {skip} line(s) are skipped, as told"))
+        notes.append(Note(Kind.READ, f"skipped {counted(skip, 'line')} at the top, as told"))
     elif hint := _hint(content):
         skip, separator = 1, separator or hint
         notes.append(Note(Kind.FACT, f"its first line says that {hint!r} separates columns"))
@@ -137,7 +137,7 @@ def find_layout(
         notes += said
     if content.comment:
         n = content.n_comments - (named is not None)
-        words = f"{n} line(s) that begin with {content.comment!r} are comments"
+        words = f"lines that begin with {content.comment!r} are comments ({n})"
         notes += [Note(Kind.READ, words)] if n else []
     return Layout(separator, tuple(names), first_line, header_line, units, tuple(notes))
 
@@ -365,7 +365,7 @@ def _about_preamble(
             f"{content.name}: lines {one} and {other} may both name the columns; say --units-row "
             f"for the first, or --skip-rows {other - 1} for the second."
         )
-    words = f"line {header_line} names the columns; the {len(upper)} line(s) above are left out"
+    words = f"line {header_line} names the columns; above it {counted(len(upper), 'line')} left out"
     return [Note(Kind.READ, words)]
 
 

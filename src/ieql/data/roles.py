@@ -17,7 +17,7 @@ from ieql.data.notes import Kind, Note, listed
 from ieql.data.reading import FILE_COLUMN, Table
 from ieql.data.survey import sentinel_notes, twin_notes
 from ieql.data.table import MIN_ROWS, check_table, split_target
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, counted, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +146,7 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
     if roles.held_out is not None:
         outside = _held_out(table.name, X, y, complete & held, words)
         n = int((complete & held).sum())
-        notes.append(Note(Kind.READ, f"{n} row(s) are held out, by {roles.held_out!r}"))
+        notes.append(Note(Kind.READ, f"{counted(n, 'row')} held out, by {roles.held_out!r}"))
     return Taken(
         X[kept].reset_index(drop=True),
         y[kept].reset_index(drop=True),

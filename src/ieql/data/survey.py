@@ -15,7 +15,7 @@ from ieql.data.categories import has_few_levels
 from ieql.data.cells import ColumnKind
 from ieql.data.dates import unclear_dates
 from ieql.data.notes import Kind, Note
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,9 @@ def survey(table: Table) -> Survey:
     ]
     repeated = int(frame.duplicated().sum())
     if repeated:
-        notes.append(Note(Kind.FACT, f"{repeated} row(s) are there more than once; each counts"))
+        notes.append(
+            Note(Kind.FACT, f"some rows are there more than once ({repeated}); each counts")
+        )
     title = f"{table.name}: {len(frame):,} rows, {len(frame.columns)} columns"
     return Survey(title, columns, tuple(notes), _command(table, columns, units))
 
@@ -189,8 +191,8 @@ def sentinel_notes(frame: pd.DataFrame) -> list[Note]:
             n = int((values == number).sum())
             if n and _is_apart(number, n, values):
                 words = (
-                    f"{number:g} stands {n} time(s) in {str(name)!r}, apart from all other values; "
-                    f"if it means a missing cell, say --na {number:g}"
+                    f"{number:g} stands {counted(n, 'time')} in {str(name)!r}, apart from all "
+                    f"other values; if it means a missing cell, say --na {number:g}"
                 )
                 notes.append(Note(Kind.WARNING, words))
     return notes

@@ -16,7 +16,7 @@ from ieql.data.columns import Columns, cleaned, text_columns
 from ieql.data.layout import Layout
 from ieql.data.notes import Kind, Note
 from ieql.data.text_content import BLANKS, TextContent, delimiter, prepared
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,14 +181,14 @@ def _refuse_ragged(content: TextContent, layout: Layout, n: int) -> int:
     bad = [(line, width) for line, width, is_full in rows if is_full or width < least]
     if len(bad) == len(rows) > 1 and len(others) == 1:  # the separator is to blame
         raise IeqlError(
-            f"{content.name}: the header has {n} field(s) between {layout.separator!r} but every "
-            f"row has {others.pop()}; name every column, use one separator in all lines, and a "
-            "decimal point where the comma separates."
+            f"{content.name}: the header has {counted(n, 'field')} between {layout.separator!r} "
+            f"but every row has {others.pop()}; name every column, use one separator in all lines, "
+            "and a decimal point where the comma separates."
         )
     for line, width in bad:
         raise IeqlError(
-            f"{content.name}, line {line} has {width} field(s) but the header has {n}; complete "
-            "or delete that line."
+            f"{content.name}, line {line} has {counted(width, 'field')} but the header has {n}; "
+            "complete or delete that line."
         )
     return max(others, default=n)
 
@@ -336,7 +336,7 @@ def _without_unnamed(
             )
     notes = []
     if empty:
-        words = f"{len(empty)} empty column(s) without a name"
+        words = f"{counted(len(empty), 'empty column')} without a name"
         notes.append(Note(Kind.LEFT_OUT, words))
     if counting:
         notes.append(Note(Kind.LEFT_OUT, "the first column, which has no name and counts the rows"))
@@ -367,4 +367,6 @@ def _without_repeated_header(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[No
     for name in kept.columns:
         with contextlib.suppress(ValueError, TypeError):
             kept[name] = pd.to_numeric(kept[name])
-    return kept, [Note(Kind.LEFT_OUT, f"{int(repeated.sum())} row(s) that repeat the header")]
+    return kept, [
+        Note(Kind.LEFT_OUT, f"{counted(int(repeated.sum()), 'row')} with the header once more")
+    ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, counted
 from ieql.files import MAX_NAME
 from ieql.units import EXP, LOG, MUL, SQRT, SQUARE, Interval, Unit, unit
 
@@ -147,7 +147,7 @@ class Expression:
             for k, (name, args) in enumerate(form["nodes"]):
                 kind = unit(str(name), custom)
                 if len(args) != kind.arity:
-                    raise IeqlError(f"Unit {name!r} takes {kind.arity} argument(s).")
+                    raise IeqlError(f"Unit {name!r} takes {counted(kind.arity, 'argument')}.")
                 nodes.append(Node(kind, tuple(_read_sum(a, len(names) + k) for a in args)))
             outputs = tuple(_read_sum(s, len(names) + len(nodes)) for s in form["outputs"])
         except IeqlError:

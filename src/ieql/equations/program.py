@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ieql.equations.expression import Expression
 from ieql.equations.kernel_cache import compile_kernels
-from ieql.errors import IeqlError
+from ieql.errors import IeqlError, counted
 from ieql.units import DIV, REALS, Unit
 
 __all__ = ["Fit", "Program", "addresses", "compile_kernels", "free_constants"]
@@ -278,7 +278,8 @@ class Program:
         XT = np.ascontiguousarray(XT, dtype=np.float64)
         if XT.ndim != 2 or len(XT) != self.n_inputs:
             raise IeqlError(
-                f"The program has {self.n_inputs} input(s) as rows of XT; its shape is {XT.shape}."
+                f"The program has {counted(self.n_inputs, 'input')} as rows of XT; its shape is "
+                f"{XT.shape}."
             )
         return XT
 

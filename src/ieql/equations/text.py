@@ -25,7 +25,7 @@ from ieql.equations.notation import (
     Term,
     signed,
 )
-from ieql.errors import IeqlError, nearest
+from ieql.errors import IeqlError, counted, nearest
 from ieql.units import DIV, EXP, LOG, MUL, SQRT, SQUARE, Unit, is_taken, known_units
 
 __all__ = [
@@ -452,7 +452,8 @@ class _Parser:
             raise self.fail("')'")
         if len(args) != self.units[name].arity:
             raise IeqlError(
-                f"Unit {name!r} takes {self.units[name].arity} argument(s), not {len(args)}."
+                f"Unit {name!r} takes {counted(self.units[name].arity, 'argument')}, not "
+                f"{len(args)}."
             )
         return self.apply(self.units[name], *args)
 
