@@ -290,7 +290,7 @@ def test_of_a_unit_of_ones_own_there_is_no_certificate():
     )
     found = proof("cube(x) + y", custom={"cube": cube})
     assert found.safe is True
-    with pytest.raises(IeqlError, match="does not know the unit"):
+    with pytest.raises(IeqlError, match="does not know units of your own"):
         found.certificate()
 
 

@@ -25,6 +25,7 @@ from ieql.equations.differences import cancelling_sums
 from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 from ieql.equations.finish import finish
+from ieql.equations.level_factors import with_one_factor_each
 from ieql.equations.program import addresses, compile_kernels
 from ieql.equations.refit import refit
 from ieql.errors import IeqlError
@@ -635,7 +636,9 @@ def finish_candidate(
             rows = _seen_by_best_fit(candidate.expression, target, rows)
         try:
             equation = finish(
-                candidate.expression,
+                with_one_factor_each(
+                    candidate.expression, target.task.levels, 1.0 / target.inputs.scale
+                ),
                 target.inputs,
                 target.scaling,
                 rows,

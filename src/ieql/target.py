@@ -456,6 +456,7 @@ def _target(
         accurate=find_criterion(options.selection).is_error_alone
         and own.n_rows >= LEAST_FOR_ACCURACY,
         max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
+        levels=train.domain.levels,
     )
     kept = measured if options.loss in THRESHOLDS else None
     return Target(own, checks, beyond, points, inputs, scaling, task, aside, options.loss, kept)

@@ -87,6 +87,8 @@ class Task:
     whole : Prior or None
         The prior with its rules about inputs that must be there and the number of units, which
         drafts and parts of an equation need not keep (`Prior.for_parts`); None if there are none.
+    levels : tuple of tuples of int
+        Inputs that are levels of the same category (`ieql.data.categories`).
     """
 
     names: tuple[str, ...]
@@ -111,6 +113,7 @@ class Task:
     guesses: tuple[Expression, ...] = ()
     max_complexity: float = math.inf
     whole: Prior | None = None
+    levels: tuple[tuple[int, ...], ...] = ()
 
     @property
     def has_rule(self) -> bool:
