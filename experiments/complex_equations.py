@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments import mean_predictor
 from experiments.budget import Budget
 from experiments.compare import chosen, compare, table_row, table_rows
 from experiments.methods import METHODS as LEARNERS
@@ -132,6 +133,7 @@ def section(store: Store) -> str:
             f"The equation that {LEARNERS['ieql'].label} selected in the run with the median "
             "error, and its number of parameters:",
             table(["", "parameters", "of the truth", "equation"], sizes),
+            mean_predictor.words(),
             DEVIATIONS,
         ]
     )
