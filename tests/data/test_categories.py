@@ -58,6 +58,7 @@ def test_rows_with_a_new_level_are_told() -> None:
     [
         (TABLE.rename(columns={"mode": "mood"}), "no column 'mode'.*Did you mean 'mood'"),
         (TABLE.assign(mode="a"), "needs two levels at least"),
+        (TABLE.set_axis(["x", "mode", "mode"], axis=1), "several columns 'mode'"),
         (TABLE.assign(mode=["a", None, "b", "c"]), "1 of 4 values are missing.*data row 2"),
         (pd.DataFrame({"mode": [f"m{i}" for i in range(60)]}), "60 different values"),
     ],
@@ -214,6 +215,12 @@ def test_exports_say_what_their_arguments_mean(model: IEQLRegressor) -> None:
     level = used[0].removeprefix("{gear: ").removesuffix("}")
     assert f"gear_{level}: 1 where gear is {level}, else 0" in model.c()
     assert f"gear_{level}" in model.python()
+
+
+def test_an_empty_table_is_refused_for_that() -> None:
+    empty = pd.DataFrame({"x": [], "gear": []})
+    with pytest.raises(IeqlError, match="at least 4 rows"):
+        IEQLRegressor(categories=["gear"], max_trainings=1).fit(empty, [])
 
 
 def test_categories_need_names() -> None:

@@ -58,8 +58,10 @@ class Categories:
         IeqlError
             If a column is not there, has gaps, one level, or more than make sense.
         """
-        found = {}
-        for name in names:
+        found: dict[str, tuple[str, ...]] = {}
+        for name in names if len(frame) else ():  # what is empty is refused for that
+            if list(frame.columns).count(name) > 1:
+                raise IeqlError(f"{where} has several columns {name!r}; rename them.")
             if name not in frame.columns:
                 raise IeqlError(
                     f"{where} has no column {name!r}, which is to be a category."
