@@ -86,10 +86,12 @@ def measured(target: str, seed: int) -> Problem:
     return split(target, about, X, targets[target], seed)
 
 
-def split(name: str, description: str, X: pd.DataFrame, y: pd.Series, seed: int) -> Problem:
+def split(
+    name: str, description: str, X: pd.DataFrame, y: pd.Series, seed: int, test_share: float = TEST
+) -> Problem:
     """A table as a problem: four fifths of its rows to learn from, at random."""
     order = np.random.default_rng(seed).permutation(len(X))
-    n = round(TEST * len(X))
+    n = round(test_share * len(X))
     test, train = order[:n], order[n:]
     return Problem(
         name=name,
