@@ -177,7 +177,15 @@ def in_a_hurry(monkeypatch, tmp_path):
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+LONG_PAGES = ("devices.md", "runs.md")
+"""Pages with many fits."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.slow] * (p.name in LONG_PAGES)) for p in PAGES],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
 @pytest.mark.usefixtures("in_a_hurry")
 def test_every_block_of_a_page_does_what_it_says(page):
     if page.name == "simulation.md" and not (sys.platform == "linux" and shutil.which("cc")):

@@ -134,6 +134,7 @@ def test_a_form_without_a_value_at_the_rows_is_refused():
         model_of("f(T) + log(U - 10)").fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_the_parts_it_has(tmp_path):
     X, y = table()
     first = model_of("U*I*f(T) + g(n)", run_dir=tmp_path / "run").fit(X, y)

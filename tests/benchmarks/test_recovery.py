@@ -239,6 +239,7 @@ def test_a_method_that_fails_does_not_end_the_benchmark(capsys):
     assert "R0-000" in table(runs)
 
 
+@pytest.mark.slow
 def test_one_easy_problem_from_the_command_line(tmp_path, capsys):
     out = tmp_path / "results.json"
     command = ["--suite", "random", "--problems", "R0-050", "--max-trainings", "2", "--jobs", "1"]

@@ -95,6 +95,7 @@ def test_the_full_budget_sweeps_all_data_of_the_paper():
     assert BUDGETS["published"].paper.n_strengths == 78
 
 
+@pytest.mark.slow
 def test_a_page_of_days_of_work_shows_what_there_is(tmp_path):
     """No sweep was on the page until the last of a hundred was done."""
     full = replace(BUDGETS["full"], paper=SMALL)

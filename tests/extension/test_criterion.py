@@ -49,6 +49,7 @@ def test_it_works_in_python_and_in_the_report(folder):
         assert model.select("V_int").select("twice").criterion_ == "twice"
 
 
+@pytest.mark.slow
 def test_it_works_on_the_command_line(folder):
     plugin = "twice_plugin.py"
     fit = ("fit", "data.csv", "--target", "out", "--out", "run", "--trainings", "4", "--jobs", "1")

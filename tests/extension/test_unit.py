@@ -72,6 +72,7 @@ def test_it_works_in_other_processes(folder):
         assert "softplus(" in str(model.expression())
 
 
+@pytest.mark.slow
 def test_it_works_on_the_command_line_from_the_fit_to_the_export(folder):
     plugin = "softplus_plugin.py"
     fit = ("fit", "data.csv", "--target", "out", "--prior", "prior.yaml", "--out", "run")

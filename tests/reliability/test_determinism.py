@@ -7,6 +7,7 @@ import pytest
 from soak.determinism import SWEEP, both_doors, fronts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"max_trainings": 6}, {"max_trainings": 3, "trainer": SWEEP}],
@@ -18,6 +19,7 @@ def test_the_number_of_processes_does_not_matter(options):
     assert one.count("\n") > 2
 
 
+@pytest.mark.slow
 def test_python_and_the_command_line_find_the_same():
     command_line, python = both_doors(6, seed=1, n_jobs=1)
     assert command_line == python

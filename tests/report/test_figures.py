@@ -188,7 +188,7 @@ def test_a_constant_equation_and_a_constant_target(ax):
         ("plot_slices", {}, "give X to plot"),
         ("plot_units", {}, "without the evidence"),
         ("plot_parity", {"X": [[1, 2]]}, "X and y together"),
-        ("plot_parity", {"X": [[1.0, 2.0]], "y": [1.0, 2.0]}, "1 rows and 1 column"),
+        ("plot_parity", {"X": [[1.0, 2.0]], "y": [1.0, 2.0]}, "1 row and 1 column"),
         ("plot_parity", {"output": 1}, "outputs are 0 to 0"),
         ("plot_pareto", {"output": -1}, "outputs are 0 to 0"),
         ("plot_parity", {"index": 7}, "rows 0 to 2"),

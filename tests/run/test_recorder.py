@@ -57,6 +57,7 @@ def test_a_sweep_does_not_train_its_models_again(tmp_path):
     assert texts(again) == texts(whole)
 
 
+@pytest.mark.slow
 def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
     X, _ = table()
     y = X["a"] + X["b"] + 0.1 * np.random.default_rng(1).normal(size=len(X))
@@ -66,6 +67,7 @@ def test_a_search_that_had_ended_by_itself_gets_new_patience(tmp_path):
     assert again.n_trainings_ > first.n_trainings_
 
 
+@pytest.mark.slow
 def test_noise_alone_does_not_end_a_run_that_goes_on(tmp_path, monkeypatch):
     """One round of `ieql resume`, and it said again that what is left looks like noise."""
     monkeypatch.setattr("ieql.training.fast.search.looks_like_noise", lambda *_: True)

@@ -90,6 +90,7 @@ def test_another_seed_gives_another_front():
     assert texts(run(4, seed=0)) != texts(run(4, seed=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "sequential"])
 def test_any_backend_of_joblib_will_do(backend):
     expected = texts(run(5))
