@@ -166,7 +166,7 @@ HEADER = [
 
 def _missing(store: Store) -> str:
     """How many sweeps of the larger budgets there are; nothing if none is missing."""
-    words, is_complete = [], True
+    words, lacking = [], []
     for name in ("full", "published"):
         budget = BUDGETS[name]
         plan = planned(budget)
@@ -176,12 +176,13 @@ def _missing(store: Store) -> str:
             for what, seed in plan
         )
         words.append(f"{there} of the {len(plan)} sweeps of the budget {name}")
-        is_complete &= there == len(plan)
-    if is_complete:
+        if there < len(plan):
+            lacking.append(name)
+    if not lacking:
         return ""
     return (
         f"**Not finished**: there are {' and '.join(words)}. "
-        "`python -m experiments paper_sweeps --budget full` goes on where it stopped."
+        f"`python -m experiments paper_sweeps --budget {lacking[0]}` goes on where it stopped."
     )
 
 

@@ -40,6 +40,7 @@ from ieql.shared_fronts import shared_fronts
 from ieql.target import MANY_IF_ACCURATE, Target, reconsidered
 from ieql.training.archive import Archive
 from ieql.training.parallel import in_parallel
+from ieql.training.task import Task
 from ieql.training.trainers import Budget, State, Trainer, mean_predictor, train
 
 __all__ = [
@@ -185,6 +186,7 @@ def learn(
     )
     if state.interrupted and observers:
         tell(state)  # what came in since the last round
+    targets = [_with_learned(t, task) for t, task in zip(targets, state.tasks, strict=True)]
     finished = _finish_all(options, targets, state, start, range(len(targets)))
     fronts = {k: front_of(finished[k], t) for k, t in enumerate(targets)}
     if not state.interrupted:
@@ -357,6 +359,12 @@ def _in_users_coordinates(c: Candidate, target: Target) -> Candidate:
 
 
 # --- finishing ---------------------------------------------------------------------------------
+
+
+def _with_learned(target: Target, task: Task) -> Target:
+    """The target with what the surface of the search has learned: to learn it again takes long."""
+    surface = task.surface
+    return target if surface is None else replace(target, learned=surface.learned)
 
 
 def _finish_all(

@@ -70,7 +70,9 @@ def means(
         order = sorted(range(len(tried)), key=errors.__getitem__)[:KEPT]
         for k in order:
             mean = _finished(tried[k], target, bounds) if errors[k] < least else None
-            found += [] if mean is None else [replace(mean, rmse_validation=errors[k])]
+            if mean is not None:
+                error = math.hypot(errors[k], target.strayed(mean.expression))
+                found.append(replace(mean, rmse_validation=error))
     return sorted(found, key=lambda c: c.rmse_validation)
 
 

@@ -31,7 +31,7 @@ from ieql.selection import DEFAULT, Candidate, find_criterion, scores, select
 from ieql.training.task import Task
 
 if TYPE_CHECKING:
-    from ieql.training.fast.surface import Surface
+    from ieql.training.fast.surface import Learned, Surface
 
 __all__ = ["Target", "prepare", "reconsidered"]
 
@@ -100,6 +100,8 @@ class Target:
     measured : (Sample, Sample) or None
         If the loss is robust, the rows to train and validate by with the weights that they came
         with.
+    learned : Learned or None
+        What the surface of the search has learned, where it has laid one.
     """
 
     train: Sample
@@ -112,6 +114,7 @@ class Target:
     left_out: Mask
     loss: str = "auto"
     measured: tuple[Sample, Sample] | None = None
+    learned: Learned | None = None
 
     @property
     def is_robust(self) -> bool:
@@ -156,7 +159,7 @@ class Target:
         from ieql.training.fast.surface import laid  # its imports are not for everyone
 
         rows = self.rows.subset(~self.left_out)
-        return laid(rows, self.task.inputs)
+        return laid(rows, self.task.inputs, self.learned)
 
     @cached_property
     def spread(self) -> float:
@@ -215,7 +218,8 @@ class Target:
         """
         if self.has_many_constants(expression.n_parameters):
             judges = self.left_out_rows(expression, is_taught)
-            return max(math.sqrt(np.average(r**2, weights=weight)) for r, weight in judges)
+            error = max(math.sqrt(np.average(r**2, weights=weight)) for r, weight in judges)
+            return math.hypot(error, self.strayed(expression))
         if not self.is_cross_fitted:
             return self._error(expression, self.held_out)
         expected = 0.0
@@ -247,6 +251,13 @@ class Target:
                 return judges
         one_by_one = left_out_one_by_one(expression, self.training) * self.flattery(expression)
         return [*judges, kept_back, (one_by_one, self.training.weight)]
+
+    def strayed(self, expression: Expression) -> float:
+        """What a large equation errs where no row is; zero if there is no surface to tell."""
+        if self.surface is None:
+            return 0.0
+        between = expression.evaluate(self.surface.checks.XT.T)[:, 0]
+        return self.surface.strayed(self._at_all_rows(expression), between)
 
     def _at_all_rows(self, expression: Expression) -> Array:
         value: Array = expression.evaluate(self.rows.subset(~self.left_out).XT.T)[:, 0]

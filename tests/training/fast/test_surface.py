@@ -77,11 +77,43 @@ def test_rows_left_out_of_the_rougher_process_are_left_out():
     rows = make_task(FORMULA, n=40, noise=0.2).train
     rows = replace(rows, weight=np.linspace(0.5, 2.0, 40))
     process = Surrogate.fit(rows, (0, 1))
-    kernel, noise = surface._learned(process)
-    _, left_out = surface._rough(process, process.rows)
+    learned = surface._learned(process)
+    kernel, noise = learned.kernel, learned.noise / process.weight
+    _, left_out = surface._rough(process, learned, process.rows)
     for k in (0, 17, 39):
         others = np.arange(40) != k
         without = GaussianProcessRegressor(kernel, alpha=noise[others], optimizer=None)
         without.fit(process.rows.T[others], process.y[others])
         error = process.y[k] - without.predict(process.rows.T[[k]])[0]
         assert left_out[k] == pytest.approx(process.scale * error, rel=1e-6)
+
+
+def test_what_runs_off_between_the_rows_is_an_error(task):
+    """Of 215 constants by 772 rows of concrete one new row in 258 was off by 80 MPa."""
+    at_rows, between = task.surface.points.y[: len(task.train)], task.surface.checks.y
+    assert task.surface.strayed(at_rows, between) == 0.0
+    assert task.surface.strayed(at_rows + 0.1, between + 0.1) == 0.0  # as far off at the rows
+    wild = between.copy()
+    wild[:8] += 50.0
+    expected = np.sqrt(8 * 50.0**2 / len(between))
+    assert task.surface.strayed(at_rows, wild) == pytest.approx(expected, rel=0.1)
+    wild[0] = np.nan
+    assert task.surface.strayed(at_rows, wild) == np.inf
+
+
+def test_networks_are_not_judged_where_they_were_taught(task):
+    taught = {tuple(p) for p in task.surface.points.XT.T.tolist()}
+    assert not taught & {tuple(p) for p in task.surface.checks.XT.T.tolist()}
+
+
+def test_what_was_learned_once_serves_nearly_the_same_rows_in_other_units(task, monkeypatch):
+    """To learn it again, once or twice after the time was up, took 22 s each."""
+    rows = task.train
+    anew = surface.laid(replace(rows, XT=10.0 * rows.XT, y=3.0 * rows.y), task.inputs)
+    monkeypatch.delattr(surface, "_learned")
+    monkeypatch.setattr("ieql.training.fast.surrogate._learned", None)
+    again = surface.laid(
+        replace(rows, XT=10.0 * rows.XT, y=3.0 * rows.y), task.inputs, task.surface.learned
+    )
+    np.testing.assert_allclose(again.points.y, anew.points.y, atol=0.1)
+    assert again.error == pytest.approx(3.0 * task.surface.error, rel=0.02)

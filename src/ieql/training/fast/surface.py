@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from ieql.data.sample import Sample
 from ieql.training.fast.surrogate import Surrogate
 from ieql.training.task import Task
 
-__all__ = ["Surface", "laid", "with_surface"]
+__all__ = ["Learned", "Surface", "laid", "with_surface"]
 
 Array = NDArray[np.float64]
 MOST_ROWS = 2_000
@@ -33,8 +33,8 @@ MOST_ROWS = 2_000
 MOST_INPUTS = 20
 LEARNING_ROWS = 600
 """Rows on which the process learns its lengths and sizes."""
-POINTS = 1_500
-"""Points between the rows, ..."""
+POINTS, CHECKS = 1_500, 2_000
+"""Points between the rows by which networks are taught, and others by which they are judged, ..."""
 WEIGHT = 0.5
 """... and what each of them counts beside a row."""
 NEIGHBOURS = 10
@@ -48,6 +48,18 @@ SIZES, LENGTHS, NOISES = (1e-3, 1e3), (0.05, 1e3), (1e-6, 1.0)
 input, lengths."""
 
 
+class Learned(NamedTuple):
+    """What the two processes of a surface have learned: sizes and lengths, in spreads.
+
+    It takes nearly all of their time, and holds for the same rows in other units, with a few more
+    or fewer of them.
+    """
+
+    theta: Array
+    kernel: Any
+    noise: float
+
+
 @dataclass(frozen=True, eq=False)
 class Surface:
     """A smooth surface through rows.
@@ -58,10 +70,16 @@ class Surface:
         The rows, and then points between them, with the values of the surface.
     left_out : array (rows,)
         How far each row lies from the surface that is laid through all others.
+    checks : Sample
+        Other points between the rows, which teach nothing.
+    learned : Learned
+        Of its processes, for a surface through nearly the same rows.
     """
 
     points: Sample
     left_out: Array
+    checks: Sample
+    learned: Learned
 
     @property
     def error(self) -> float:
@@ -81,13 +99,30 @@ class Surface:
         with np.errstate(over="ignore"):
             return float(np.sqrt(np.average(self.left_out_of(values) ** 2, weights=self._weight)))
 
+    def strayed(self, values: Array, between: Array) -> float:
+        """The error between the rows that the rows do not show.
+
+        An equation of two hundred constants may run off where no row is, and a row or two of the
+        next hundred lie there. `values` are those at the rows, `between` those at the `checks`.
+        What it differs from the surface there more than at the rows, and than the surface may be
+        wrong itself, is its error.
+        """
+        at_rows = values - self.points.y[: len(self.left_out)]
+        known = max(float(np.average(at_rows**2, weights=self._weight)), self.error**2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = float(np.mean((between - self.checks.y) ** 2))
+        return float(np.sqrt(max(apart - known, 0.0))) if np.isfinite(apart) else np.inf
+
     def left_out_of(self, values: Array) -> Array:
         """How far each row would lie from such an equation if it had no say in the surface."""
         return self.left_out - (values - self.points.y[: len(self.left_out)])
 
 
-def laid(rows: Sample, inputs: Sequence[int]) -> Surface | None:
-    """A surface through rows over some of their inputs; None if that would be too much work."""
+def laid(rows: Sample, inputs: Sequence[int], learned: Learned | None = None) -> Surface | None:
+    """A surface through rows over some of their inputs; None if that would be too much work.
+
+    What another surface of nearly the same rows has `learned` saves the time to learn it.
+    """
     if len(rows) > MOST_ROWS or not 0 < len(inputs) <= MOST_INPUTS:
         return None
     process = Surrogate.fit(
@@ -96,15 +131,23 @@ def laid(rows: Sample, inputs: Sequence[int]) -> Surface | None:
         learning_rows=LEARNING_ROWS,
         posterior_rows=MOST_ROWS,
         thorough=True,
+        theta=None if learned is None else learned.theta,
     )
-    XT = np.ascontiguousarray(np.hstack([rows.XT, _between(rows.XT, POINTS)]))
+    known = _learned(process) if learned is None else learned
+    XT = np.ascontiguousarray(np.hstack([rows.XT, _between(rows.XT, POINTS + CHECKS)]))
     weight = np.concatenate([rows.weight / rows.weight.mean(), np.full(POINTS, WEIGHT)])
-    rough, rough_left_out = _rough(process, process.seen(XT))
+    rough, rough_left_out = _rough(process, known, process.seen(XT))
     values = 0.5 * (process.predict(XT) + rough)
-    return Surface(Sample(XT, values, weight), 0.5 * (process.left_out + rough_left_out))
+    taught = len(rows) + POINTS
+    return Surface(
+        Sample(np.ascontiguousarray(XT[:, :taught]), values[:taught], weight),
+        0.5 * (process.left_out + rough_left_out),
+        Sample(np.ascontiguousarray(XT[:, taught:]), values[taught:], np.ones(CHECKS)),
+        known,
+    )
 
 
-def _rough(process: Surrogate, points: Array) -> tuple[Array, Array]:
+def _rough(process: Surrogate, learned: Learned, points: Array) -> tuple[Array, Array]:
     """A process with Matérn's kernel through the rows of another, which sees inputs alike.
 
     Returns
@@ -117,16 +160,16 @@ def _rough(process: Surrogate, points: Array) -> tuple[Array, Array]:
     from scipy.linalg import cho_solve
     from sklearn.gaussian_process import GaussianProcessRegressor
 
-    kernel, noise = _learned(process)
-    rough = GaussianProcessRegressor(kernel, alpha=noise, optimizer=None)
+    noise = learned.noise / process.weight
+    rough = GaussianProcessRegressor(learned.kernel, alpha=noise, optimizer=None)
     rough.fit(process.rows.T, process.y)
     inverse = cho_solve((rough.L_, True), np.eye(len(noise)), check_finite=False)
     values = process.mean + process.scale * rough.predict(points.T)
     return values, process.scale * rough.alpha_ / np.diag(inverse)
 
 
-def _learned(process: Surrogate) -> tuple[Any, Array]:
-    """The kernel that makes the rows most likely, and the variance of each row's noise."""
+def _learned(process: Surrogate) -> Learned:
+    """Of a process, and of a rougher one: the kernel that makes its rows most likely, the noise."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -136,7 +179,7 @@ def _learned(process: Surrogate) -> tuple[Any, Array]:
         # An input without influence has a length at its limit.
         warnings.simplefilter("ignore", ConvergenceWarning)
         rough.fit(process.rows.T[:LEARNING_ROWS], process.y[:LEARNING_ROWS])
-    return rough.kernel_.k1, rough.kernel_.k2.noise_level / process.weight
+    return Learned(process.theta, rough.kernel_.k1, float(rough.kernel_.k2.noise_level))
 
 
 def with_surface(task: Task) -> Task:

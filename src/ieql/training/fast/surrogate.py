@@ -100,6 +100,7 @@ class Surrogate:
         learning_rows: int = LEARNING_ROWS,
         posterior_rows: int = POSTERIOR_ROWS,
         thorough: bool = False,
+        theta: Array | None = None,
     ) -> Surrogate:
         """Fit to the first rows of a sample.
 
@@ -116,6 +117,8 @@ class Surrogate:
         thorough : bool
             Learn them from every start, even if the first leads to little noise: the likelihood has
             several maxima.
+        theta : array, optional
+            What a process of nearly the same rows has learned: then nothing is learned anew.
         """
         inputs = tuple(inputs)
         groups = groups or (inputs,)
@@ -128,7 +131,8 @@ class Surrogate:
         y = (part.y - mean) / scale
         n = learning_rows
         places = _places(inputs, groups)
-        theta = _learned(rows[:, :n], y[:n], weight[:n], places, thorough)
+        if theta is None:
+            theta = _learned(rows[:, :n], y[:n], weight[:n], places, thorough)
         return cls(inputs, groups, theta, coordinates, rows, y, weight, mean, scale)
 
     # --- what it knows -------------------------------------------------------------------------
