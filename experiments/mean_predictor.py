@@ -50,6 +50,6 @@ def words() -> str:
         return f"{found} (the fewest on {least})."
     return (
         f"{found} but {', '.join(rare)} (the fewest on {least}). On {', '.join(rare)} chance does "
-        "not explain it: the data must have been other ones; the table of the paper says with a "
-        "star that inputs and outputs were scaled, and not how."
+        "not explain it, so the data must have been different; a star in the paper's table says "
+        "that inputs and outputs were scaled, but not how."
     )

@@ -1020,7 +1020,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         if warns:
             self._warn_of_rows_outside(table)
         for places, rows in zip(categories.places(self.feature_names_), unknown.T, strict=False):
-            table[np.ix_(rows, places)] = np.nan  # where an equation minds, it has no value
+            table[np.ix_(rows, places)] = np.nan  # an equation that uses them has no value
         return table
 
     def predict_interval(
@@ -1408,7 +1408,7 @@ def _with_levels(
         if refuses:
             raise IeqlError(f"{words}; leave them out, or fit again with such rows.")
         warnings.warn(
-            f"{words}; an equation that minds it has no value there.",
+            f"{words}; an equation that uses it has no value there.",
             OutsideDomainWarning,
             stacklevel=4,
         )
