@@ -40,6 +40,7 @@ ORDER: list[str | tuple[str, ...]] = [
         "fleet",
         "means",
         "form_learning",
+        "range_learning",
     ),
     "run.*",
     # The doors, the public names between them.

@@ -17,7 +17,7 @@ from ieql.equations.refit import refit
 from ieql.errors import IeqlError, shown
 from ieql.target import Target
 
-__all__ = ["with_guesses"]
+__all__ = ["in_coordinates_of", "with_guesses"]
 
 STARTS, LEAST, MOST = 64, 3, 16
 """Starts from which the constants of all guesses together are fitted, and those of one, at least
@@ -70,11 +70,14 @@ def _fitted(text: str, target: Target, kept: int) -> list[Expression]:
         raise IeqlError(f"The guess {shown(text)} cannot be used. {error}") from error
     rows = task.train.head(LITTLE.rows)
     with np.errstate(all="ignore"):
-        found = [refit(_scaled(formula.filled(values), target), rows) for values in starts]
+        found = [
+            refit(in_coordinates_of(target, formula.filled(values)), rows) for values in starts
+        ]
         return sorted(found, key=lambda e: _error(e, rows))
 
 
-def _scaled(expression: Expression, target: Target) -> Expression:
+def in_coordinates_of(target: Target, expression: Expression) -> Expression:
+    """An equation in the user's coordinates as the search for a target has it."""
     inputs, output = target.inputs, target.scaling
     return expression.rescaled(
         -inputs.offset / inputs.scale,

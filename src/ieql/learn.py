@@ -77,7 +77,8 @@ NEXT_TO_NOTHING = 1e-3
 BEST_OUTSIDE = 8
 """Equations with the least extrapolation errors that are finished in any case."""
 LOOKS = 20
-"""Times that an equation looks at rows far off, under a robust loss, before its fit is final."""
+"""Times that an equation looks at rows far off, under a robust loss, or at ranges, before its fit
+is final."""
 TIMES_TRUSTED = 3
 """Times that the best equation tells how far rows are to be trusted, under a robust loss."""
 FINISHING = 0.12
@@ -517,16 +518,17 @@ def _shared(
 
 
 def _seen_by_best_fit(expression: Expression, target: Target, rows: Sample) -> Sample:
-    """Rows as an equation sees them whose constants are those of the robust loss.
+    """Rows as an equation sees them whose constants have the least cost.
 
     They are fitted to what the equation sees of the rows, and it looks again.
     """
     inputs, output = target.inputs, target.scaling
     e = expression.rescaled(inputs.offset, inputs.scale, output.offset.item(), output.scale.item())
-    seen = target.seen(e.canonical(), rows)
+    e = e.canonical()
+    seen = target.step(e, rows)
     for _ in range(LOOKS):
         e = refit(e.canonical(), seen)
-        before, seen = seen, target.seen(e, rows)
+        before, seen = seen, target.step(e, rows)
         if np.allclose(before.y, seen.y, rtol=0.0, atol=1e-4 * seen.rmse(before.y) + 1e-300):
             break
     return seen
@@ -640,7 +642,7 @@ def finish_candidate(
     surface = target.surface if is_asked_for and candidate.is_taught else None
     rows = target.training if is_asked_for and surface is None else target.fitting
     with threadpool_limits(limits=1), np.errstate(all="ignore"):
-        if target.is_robust and surface is None:
+        if target.has_own_views and surface is None:
             rows = _seen_by_best_fit(candidate.expression, target, rows)
         try:
             equation = finish(

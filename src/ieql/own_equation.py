@@ -32,7 +32,8 @@ Array = NDArray[np.float64]
 PROBED = 2_000
 """Rows by which the range of an argument is judged."""
 LOOKS, NO_SEARCH = 8, Effort(starts=1, kept=1)
-"""Times that the constants are fitted again under a robust loss, from those that are known."""
+"""Times that the constants are fitted again where each equation sees the rows in its own way, from
+those that are known."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ def _fitted(
     rows = target.fitting
     if formula.constants:
         found = fit(formula, rows)
-        for _ in range(LOOKS if target.is_robust else 0):
-            rows = target.seen(formula.filled(found.values))
+        for _ in range(LOOKS if target.has_own_views else 0):
+            rows = target.step(formula.filled(found.values))
             start = dict(zip(formula.constants, found.values.tolist(), strict=True))
             found = fit(formula, rows, start=start, effort=NO_SEARCH)
         e = with_few_digits(formula.filled(found.values), rows.XT.T, found.rmse)
@@ -122,8 +123,8 @@ def _fitted(
     e = formula.filled([])
     if refit:
         e = fitted(e, rows)
-        for _ in range(LOOKS if target.is_robust else 0):
-            rows = target.seen(e)
+        for _ in range(LOOKS if target.has_own_views else 0):
+            rows = target.step(e)
             e = fitted(e, rows)
         e = with_few_digits(e, rows.XT.T, rows.rmse(e.evaluate(rows.XT.T)[:, 0]))
     return e, {}
@@ -131,7 +132,7 @@ def _fitted(
 
 def _measured(e: Expression, target: Target, bound: float | None) -> Candidate:
     """The equation as a row of the front would be; `bound` in the user's unit."""
-    rows = target.seen(e)
+    rows = target.step(e)
     ends = target.points.min(axis=1), target.points.max(axis=1)
     with np.errstate(all="ignore"):
         errors, mse = standard_errors(e, rows)

@@ -32,6 +32,7 @@ from ieql.data.intake import (
     warn_of_large_counts,
     weights_of,
 )
+from ieql.data.ranges import checked_ranges, refuse_beside_ranges
 from ieql.data.table import MIN_ROWS, check_table, warn_of_rounding
 from ieql.equations.dimensions import check_possible
 from ieql.equations.expression import Expression
@@ -42,7 +43,7 @@ from ieql.options import FitOptions, checked, documentation, parameters, seed_nu
 from ieql.plots import PlotMethods
 from ieql.report.evidence import Evidence
 from ieql.run.folder import sha256_of, sha256_of_texts
-from ieql.run.settings import GROUPS, run_settings
+from ieql.run.settings import GROUPS, RANGES, run_settings
 from ieql.selection import CRITERIA, EXTRAPOLATION, Candidate
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         y_extrapolation: ArrayLike | None = None,
         groups: ArrayLike | pd.Series[Any] | None = None,
         sigma: ArrayLike | None = None,
+        y_range: ArrayLike | None = None,
     ) -> IEQLRegressor:
         """Learn the front of equations and select one.
 
@@ -132,7 +134,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             Column names are used in the equations; without names they are x0, x1, …
         y : array (rows,) or (rows, outputs)
             One equation is learned per output, and units that several of them have in common are
-            fitted together; see `whole`.
+            fitted together; see `whole`. With `y_range` it may have gaps, or be None.
         sample_weight : array (rows,), optional
             If all are whole numbers, how many rows each row stands for; else how precise each row
             is (1/σ², in any unit: only their ratios matter).
@@ -145,6 +147,10 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         sigma : array (rows,), optional
             The standard deviation of each measured row, above zero: rows weigh 1/σ². Only their
             ratios matter. It takes the place of `sample_weight`.
+        y_range : array (rows, 2), optional
+            Between which values the target of each row lies, where more is not known; a gap is an
+            open side, and two gaps are a measured row. Within its range an equation is hardly
+            wrong, outside by its distance from it.
 
         Returns
         -------
@@ -152,7 +158,9 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             Itself. Ctrl-C ends the search early and keeps what was found.
         """
         weight = _weight(X, sample_weight, sigma)
-        return self._fit(X, y, weight, X_extrapolation, y_extrapolation, groups=groups)
+        return self._fit(
+            X, y, weight, X_extrapolation, y_extrapolation, groups=groups, ranges=y_range
+        )
 
     def _fit(
         self,
@@ -164,6 +172,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         source: Mapping[str, Any] | None = None,
         overwrite: bool = False,
         groups: Any = None,
+        ranges: Any = None,
     ) -> IEQLRegressor:
         """`fit`, which also notes the files that the data came from, so that a run can go on.
 
@@ -171,7 +180,12 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         """
         start = time.monotonic()
         asked = self._checked_options(X_extrapolation, y_extrapolation)
-        measured = self._measured(asked, X, y, sample_weight, X_extrapolation, y_extrapolation)
+        if ranges is not None:
+            y, ranges = _with_values(y, ranges, len(X))
+            refuse_beside_ranges(asked.loss, asked.form is not None, groups is not None)
+        measured = self._measured(
+            asked, X, y, sample_weight, X_extrapolation, y_extrapolation, ranges
+        )
         asked.prior = measured.categories.rules(asked.prior)
         devices = None if groups is None else checked_groups(groups, len(measured.X))
         if devices is not None and X_extrapolation is not None:
@@ -187,6 +201,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         from ieql.form_learning import KnownForm, learn_form
         from ieql.guesses import with_guesses
         from ieql.learn import Earlier, compile_for, learn
+        from ieql.range_learning import learn_between
         from ieql.run.recorder import Recorder
         from ieql.target import prepare
         from ieql.training.registry import trainer_of
@@ -211,6 +226,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 )
                 if devices is not None:
                     settings[GROUPS] = sha256_of_texts(devices)
+                if data.ranges is not None:
+                    settings[RANGES] = sha256_of(*data.ranges.T)
                 recorder = stack.enter_context(
                     Recorder(
                         asked.run_dir, settings, evidence.sha256, asked.prior, source, overwrite
@@ -234,6 +251,8 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
                 observers.append(stack.enter_context(LiveDisplay(start, asked.max_time)))
             if devices is None:
                 run = learn if known is None else partial(learn_form, known)
+                if data.ranges is not None:
+                    run = learn_between
                 last = run(
                     asked,
                     measured,
@@ -286,7 +305,14 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         return asked
 
     def _measured(
-        self, asked: FitOptions, X: Any, y: Any, sample_weight: Any, X_extra: Any, y_extra: Any
+        self,
+        asked: FitOptions,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_extra: Any,
+        y_extra: Any,
+        ranges: Array | None = None,
     ) -> Measurements:
         """Check the user's tables and bring them in order."""
         X, given_y = as_pandas(X), as_pandas(y)
@@ -317,6 +343,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             targets,
             None if extra is None else extra[0],
             categories.places(names),
+            None if ranges is None else ranges[rows],
         )
         refuse_extremes(data)
         warn_of_constants(data)
@@ -1338,7 +1365,14 @@ def resume_run(path: str | os.PathLike[str], **changes: Any) -> IEQLRegressor:
     model = IEQLRegressor(**{**parameters(asked.options), **changes})
     X_extra, y_extra = asked.outside or (None, None)
     return model._fit(
-        asked.X, asked.y, asked.weight, X_extra, y_extra, asked.source, groups=asked.groups
+        asked.X,
+        asked.y,
+        asked.weight,
+        X_extra,
+        y_extra,
+        asked.source,
+        groups=asked.groups,
+        ranges=asked.ranges,
     )
 
 
@@ -1351,6 +1385,17 @@ def _weight(X: Any, sample_weight: Any, sigma: Any) -> Any:
     if np.asarray(sigma).dtype.kind in "OUS":
         check_table(sigma, "sigma", min_rows=0)
     return weights_of(sigma, len(X))
+
+
+def _with_values(y: Any, ranges: Any, n: int) -> tuple[Any, Array]:
+    """The target with a value in every row, named as the user has it, and its ranges, checked."""
+    given = as_pandas(y)
+    values, bounds = checked_ranges(as_pandas(ranges), given, n)
+    if hasattr(given, "columns"):
+        return given.assign(**{given.columns[0]: values}), bounds
+    if hasattr(given, "iloc"):
+        return type(given)(values, index=given.index, name=given.name), bounds
+    return values, bounds
 
 
 def _evidence(asked: FitOptions, measured: Measurements) -> Evidence:

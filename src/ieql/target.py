@@ -15,6 +15,7 @@ from ieql.data.dataset import Dataset, Scaling
 from ieql.data.dependence import dependence
 from ieql.data.losses import all_rows, trusted, weighted, with_weights
 from ieql.data.outliers import gross_outliers, stand_far_off
+from ieql.data.ranges import TRUST, between, measured_exactly, step_between
 from ieql.data.robust import THRESHOLDS, as_seen, equation_trust, robust_rmse
 from ieql.data.sample import Sample
 from ieql.data.table import constant_columns
@@ -121,15 +122,29 @@ class Target:
         """Whether rows far off count less than by the square of their distance."""
         return self.loss in THRESHOLDS
 
+    @property
+    def has_own_views(self) -> bool:
+        """Whether each equation sees the rows in its own way, so that it must look repeatedly."""
+        return self.is_robust or self.train.ranges is not None
+
     def seen(self, expression: Expression, rows: Sample | None = None) -> Sample:
         """Rows, those that fit the constants if no others are given, as an equation sees them.
 
-        If the loss is robust, large residuals are cut off (`ieql.data.robust`).
+        If the loss is robust, large residuals are cut off (`ieql.data.robust`); of a range the
+        nearest value is seen (`ieql.data.ranges`).
         """
         rows = self.fitting if rows is None else rows
-        if not self.is_robust:
+        if not self.has_own_views:
             return rows
-        return as_seen(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
+        predicted = expression.evaluate(rows.XT.T)[:, 0]
+        return as_seen(between(rows, predicted), predicted, self.loss)
+
+    def step(self, expression: Expression, rows: Sample | None = None) -> Sample:
+        """Rows by which least squares takes a step from an equation to the least cost."""
+        rows = self.fitting if rows is None else rows
+        if rows.ranges is None:
+            return self.seen(expression, rows)
+        return step_between(rows, expression.evaluate(rows.XT.T)[:, 0])
 
     @cached_property
     def rows(self) -> Sample:
@@ -164,7 +179,7 @@ class Target:
     @cached_property
     def spread(self) -> float:
         """Standard deviation of the target, as the loss sees it."""
-        if not self.is_robust:
+        if not self.has_own_views:
             return self.fitting.spread()
         constant = Expression(self.task.names, (), (Sum(self.mean_errors["mean"]),))
         return self.seen(constant).spread()
@@ -189,8 +204,8 @@ class Target:
         """Errors of the mean predictor, at which the selection criteria clip."""
         mean = float(np.average(self.fitting.y, weights=self.fitting.weight))
         constant = Expression(self.task.names, (), (Sum(mean),))
-        for _ in range(LOCATING if self.is_robust else 0):
-            rows = self.seen(constant)
+        for _ in range(LOCATING if self.has_own_views else 0):
+            rows = self.step(constant)
             mean = float(np.average(rows.y, weights=rows.weight))
             constant = Expression(self.task.names, (), (Sum(mean),))
         errors = {"mean": mean, "validation": self.validation_error(constant)}
@@ -264,7 +279,8 @@ class Target:
         return value
 
     def _error(self, expression: Expression, rows: Sample) -> float:
-        return robust_rmse(rows, expression.evaluate(rows.XT.T)[:, 0], self.loss)
+        predicted = expression.evaluate(rows.XT.T)[:, 0]
+        return robust_rmse(between(rows, predicted), predicted, self.loss)
 
     def flattery(self, expression: Expression, used_up: float = CHOSEN) -> float:
         """How many times smaller errors look than they are because the rows chose the structure."""
@@ -295,13 +311,14 @@ class Target:
         """
         rows = self.fitting
         mean = self.mean_errors["mean"]
-        residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
+        predicted = expression.evaluate(rows.XT.T)[:, 0]
+        residual = between(rows, predicted).y - predicted
         scale = max(robust_rmse(rows, rows.y - residual, self.loss), ROUNDING * self.spread)
         if not (math.isfinite(scale) and scale > 0.0):
             return math.inf if scale == 0.0 else -math.inf
         costs = [
             (DEGREES + 1.0) * np.log1p((r / scale) ** 2 / DEGREES)
-            for r in (rows.y - mean, residual)
+            for r in (between(rows, np.full(len(rows), mean)).y - mean, residual)
         ]
         return float(np.sum(rows.weight * (costs[0] - costs[1])))
 
@@ -315,7 +332,8 @@ class Target:
         rows = self.fitting.head(TAIL_ROWS)
         if len(rows) < LEAST_FOR_TAILS or self.is_robust:
             return 0.0
-        residual = rows.y - expression.evaluate(rows.XT.T)[:, 0]
+        predicted = expression.evaluate(rows.XT.T)[:, 0]
+        residual = between(rows, predicted).y - predicted
         gained = heavier_tails(residual, rows.weight, DEGREES)
         return gained * self.fitting.n_rows / rows.n_rows if math.isfinite(gained) else 0.0
 
@@ -356,10 +374,13 @@ class Target:
     def outliers(self, front: Sequence[Candidate]) -> Mask:
         """Which rows lie far from the equation that describes the data best."""
         e = self.best(front).expression
-        residual = self.rows.y - e.evaluate(self.rows.XT.T)[:, 0]
+        predicted = e.evaluate(self.rows.XT.T)[:, 0]
+        residual = between(self.rows, predicted).y - predicted
         used = [i for i, name in enumerate(e.names) if name in e.inputs_used]
         places = self.rows.XT[used] if used else self.rows.XT
-        return stand_far_off(places, residual, floor=_floor(self.rows), measured=self.rows.y)
+        far = stand_far_off(places, residual, floor=_floor(self.rows), measured=self.rows.y)
+        # A range is what the user vouches for.
+        return far & measured_exactly(self.rows)
 
 
 def prepare(
@@ -422,10 +443,11 @@ def _target(
     points: Array,
     prior: Prior,
 ) -> Target:
-    own = _sample(train.X, train.y[:, k], train.weight)
+    own = replace(_sample(train.X, train.y[:, k], train.weight), ranges=train.ranges)
     checks = own
     if validation is not train:
         checks = _sample(validation.X, validation.y[:, k], validation.weight)
+        checks = replace(checks, ranges=validation.ranges)
     beyond = None
     if outside is not None:
         beyond = _sample(outside[0], outside[1][:, k], np.ones(len(outside[0])))
@@ -446,9 +468,11 @@ def _target(
         names=train.feature_names,
         prior=prior.for_parts,
         whole=None if prior.for_parts is prior else prior,
-        train=_scaled(own.subset(~aside[: len(own)]).head(SEARCH_ROWS), inputs, scaling),
+        train=_scaled(_by_trust(own.subset(~aside[: len(own)])).head(SEARCH_ROWS), inputs, scaling),
         validation=_scaled(
-            checks.subset(~_kept_back(aside, own, checks)).head(SEARCH_ROWS), inputs, scaling
+            _by_trust(checks.subset(~_kept_back(aside, own, checks))).head(SEARCH_ROWS),
+            inputs,
+            scaling,
         ),
         centre=box.offset,
         half=box.scale,
@@ -516,7 +540,7 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
     They are looked at again when there is an equation to measure them by.
     """
     rows = all_rows(train, validation)
-    aside = gross_outliers(rows.XT, rows.y)
+    aside = gross_outliers(rows.XT, rows.y) & measured_exactly(rows)
     rest = rows.subset(~aside)
     matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
     # Each part must keep some rows.
@@ -562,6 +586,14 @@ def _floor(rows: Sample) -> float:
 
 def _sample(X: Array, y: Array, weight: Array) -> Sample:
     return Sample(np.ascontiguousarray(X.T), np.ascontiguousarray(y), weight)
+
+
+def _by_trust(rows: Sample) -> Sample:
+    """Rows as trainings weigh them: what is known by a range counts little beside measurements."""
+    exact = measured_exactly(rows)
+    if exact.all() or not exact.any():
+        return rows
+    return replace(rows, weight=rows.weight * np.where(exact, 1.0, TRUST))
 
 
 def _scaled(sample: Sample, inputs: Scaling, target: Scaling) -> Sample:

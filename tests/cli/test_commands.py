@@ -153,6 +153,7 @@ class StandIn:
         source=None,
         overwrite=False,
         groups=None,
+        ranges=None,
     ):
         type(self).source = source
         type(self).asked |= {"X": X, "y": y, "X_held_out": X_extrapolation}

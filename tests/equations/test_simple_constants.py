@@ -111,3 +111,11 @@ def test_all_rows_fit_the_constants_beside_those_that_are_set():
 def test_a_constant_that_a_fit_sent_to_the_edge_of_the_numbers_is_not_simple():
     """Beside the hundredths 1.9e306 overflowed, and a fit ended in a traceback."""
     assert not set_places(Expression.parse("1.9e306*x/(8.2e304*x + 1.7e306)", NAMES))
+
+
+def test_an_offset_of_the_whole_is_not_made_of_pi():
+    """1.047 is π/3 by chance; a circle's area has π as a factor."""
+    found, _ = set_constants("2.31*x**2*y + 1.0472", "2.3*x**2*y + 1", noise=0.05)
+    assert math.pi / 3 not in {abs(c) for c in found.constants()}
+    found, _ = set_constants("pi*x**2 + 0.7138*y", "3.1*x**2 + 0.7*y")
+    assert math.pi in {abs(c) for c in found.constants()}

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ieql.cli.app import RunArgument, app, examples, plain_speech
-from ieql.cli.given import check_column, check_groups, column_names, default_folder, read_domain
+from ieql.cli.given import (
+    check_column,
+    check_groups,
+    column_names,
+    default_folder,
+    read_domain,
+    read_ends,
+)
 from ieql.cli.options import FitCommand, fit_options
 from ieql.cli.printing import conclude
 from ieql.cli.tables import reading_options, say, take_reading
@@ -142,6 +149,15 @@ def fit(
             metavar="COLUMN", help="Column with the standard deviation of each row of the target."
         ),
     ] = None,
+    target_range: Annotated[
+        str | None,
+        typer.Option(
+            "--target-range",
+            metavar="LOWER,UPPER",
+            help="Columns between which the target lies, where more is not known; an empty cell is "
+            "an open side. The target's own column may have gaps then, or be missing.",
+        ),
+    ] = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -187,6 +203,7 @@ def fit(
             check_column(name, frame, option, [*targets, *(wanted or [])])
     if held_out is not None and extrapolation is not None:
         raise IeqlError("--held-out and --extrapolation both give points outside; use one of them.")
+    ends = None if target_range is None else read_ends(target_range, frame, "--target-range")
     roles = Roles(
         tuple(targets),
         None if wanted is None else tuple(wanted),
@@ -196,6 +213,7 @@ def fit(
         held_out,
         missing,
         categories=tuple(chosen["categories"] or ()),
+        target_range=ends,
     )
     taken = take(table, roles)
     say([*table.notes, *taken.notes])
@@ -228,6 +246,7 @@ def fit(
         "sigma": sigma,
         "weights": weights,
         "held_out": held_out,
+        "target_range": None if ends is None else list(ends),
         "missing": None if missing == "drop" else missing,
         "origins": taken.origins,
         "categories": chosen["categories"],
@@ -242,7 +261,7 @@ def fit(
         "groups": groups,
         **{key: value for key, value in told.items() if value},
     }
-    model._fit(X, y, weight, X_held_out, y_held_out, source, overwrite, taken.groups)
+    model._fit(X, y, weight, X_held_out, y_held_out, source, overwrite, taken.groups, taken.ranges)
     conclude(model, folder, "fit")
 
 

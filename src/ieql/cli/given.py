@@ -19,6 +19,7 @@ __all__ = [
     "column_names",
     "default_folder",
     "read_domain",
+    "read_ends",
     "read_limits",
 ]
 
@@ -41,6 +42,17 @@ def check_column(name: str, frame: pd.DataFrame, option: str, taken: Sequence[st
         raise IeqlError(f"{option}: there is no column {name!r}.{nearest(name, frame.columns)}")
     if name in taken:
         raise IeqlError(f"{option}: {name!r} is an input or a target as well; name another column.")
+
+
+def read_ends(text: str, frame: pd.DataFrame, option: str) -> tuple[str, str]:
+    """Return the two columns that an option names, the lower bound first."""
+    names = column_names([text], frame, option)
+    if len(names) != 2:
+        raise IeqlError(
+            f"{option} takes two columns, the lower bound first, as in {option} low,high; "
+            f"{text!r} names {len(names)}."
+        )
+    return names[0], names[1]
 
 
 def check_groups(where: str, frame: pd.DataFrame, name: str, others: Sequence[str]) -> None:

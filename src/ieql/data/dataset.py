@@ -293,6 +293,8 @@ class Dataset:
         Names of the columns.
     domain : Domain
         Where the equation must be safe.
+    ranges : array of shape (n, 2) or None
+        Between which values the one output lies, if that is all that is known of some rows.
     """
 
     X: Floats
@@ -302,6 +304,7 @@ class Dataset:
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
     domain: Domain
+    ranges: Floats | None = None
 
     @classmethod
     def of(
@@ -314,6 +317,7 @@ class Dataset:
         target_names: Sequence[str] | None = None,
         X_extra: ArrayLike | None = None,
         levels: tuple[tuple[int, ...], ...] = (),
+        ranges: Floats | None = None,
     ) -> Dataset:
         """Bring arrays that are already known to be numeric and finite into canonical form.
 
@@ -334,6 +338,8 @@ class Dataset:
             Further points that the domain must hold, such as those for extrapolation.
         levels : tuple of tuples of int
             Of the domain, see `Domain`.
+        ranges : array of shape (n, 2), optional
+            Lower and upper bound of the one output in each row.
         """
         inputs = np.asarray(X, dtype=np.float64)
         outputs = np.asarray(y, dtype=np.float64)
@@ -346,6 +352,7 @@ class Dataset:
         if weight.min() == 0:
             kept = weight > 0
             inputs, outputs, weight = inputs[kept], outputs[kept], weight[kept]
+            ranges = None if ranges is None else ranges[kept]
         are_counts = bool(np.all(weight == np.round(weight)))
         if not are_counts:
             weight = weight * (len(weight) / np.sort(weight).sum())  # the same in any order
@@ -355,12 +362,16 @@ class Dataset:
                 f"The target {targets[0]!r} is {float(outputs[0, 0])} in every row: there is "
                 "nothing to learn."
             )
-        inputs, outputs, weight, merged = _canonical(inputs, outputs, weight)
+        # Rows of one value and two ranges are two rows.
+        told = outputs if ranges is None else np.column_stack([outputs, ranges])
+        inputs, told, weight, merged = _canonical(inputs, told, weight)
+        outputs = np.ascontiguousarray(told[:, : outputs.shape[1]])
+        ranges = None if ranges is None else np.ascontiguousarray(told[:, outputs.shape[1] :])
         if not isinstance(domain, Domain):
             extra = None if X_extra is None else np.asarray(X_extra, dtype=np.float64)
             domain = replace(Domain.of(domain, features, inputs, extra), levels=levels)
         count = weight if are_counts else merged
-        return cls(inputs, outputs, weight, count, features, targets, domain)
+        return cls(inputs, outputs, weight, count, features, targets, domain, ranges)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -396,13 +407,13 @@ class Dataset:
         if np.array_equal(count[kept], self.count[kept]):
             return self.subset(kept)
         weight = self.weight[kept] * (count[kept] / self.count[kept])
-        return replace(self, X=self.X[kept], y=self.y[kept], weight=weight, count=count[kept])
+        return replace(self.subset(kept), weight=weight, count=count[kept])
 
     def subset(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Dataset:
         """Return the data set of some rows; the domain stays that of the whole."""
-        return replace(
-            self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows], count=self.count[rows]
-        )
+        ranges = None if self.ranges is None else self.ranges[rows]
+        X, y, weight, count = (part[rows] for part in (self.X, self.y, self.weight, self.count))
+        return replace(self, X=X, y=y, weight=weight, count=count, ranges=ranges)
 
     def target(self, k: int) -> Dataset:
         """Return the data set with output k alone, the same as if it had been the only one."""

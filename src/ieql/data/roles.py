@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,9 @@ class Roles:
         What times are counted from, where an earlier fit has said so.
     categories : tuple of str
         Inputs that hold words, or numbers that are only names.
+    target_range : (str, str), optional
+        Columns with the lower and the upper bound of the target; the one target may have gaps
+        then, or no column at all.
     """
 
     targets: tuple[str, ...]
@@ -61,10 +64,11 @@ class Roles:
     missing: str = "drop"
     origins: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
+    target_range: tuple[str, str] | None = None
 
     def others(self, table: Table) -> list[str]:
         """Columns that are neither input nor target by default."""
-        named = [self.groups, self.sigma, self.weights]
+        named = [self.groups, self.sigma, self.weights, *(self.target_range or ())]
         if self.held_out is not None:
             named.append(held_out_column(table.frame, self.held_out)[0])
         return [name for name in named if name is not None]
@@ -88,6 +92,8 @@ class Taken:
         What was left out, and what looks wrong.
     origins : dict
         What the times among the inputs are counted from.
+    ranges : array (rows, 2) or None
+        Between which values the target of each row lies.
     """
 
     X: pd.DataFrame
@@ -97,6 +103,7 @@ class Taken:
     outside: tuple[pd.DataFrame, pd.DataFrame] | None
     notes: tuple[Note, ...]
     origins: dict[str, str]
+    ranges: NDArray[np.float64] | None = None
 
 
 def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
@@ -109,6 +116,7 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
     """
     if roles.missing not in MISSING:
         raise IeqlError(f"missing must be 'drop' or 'error', not {roles.missing!r}.")
+    table = table if roles.target_range is None else _with_target_of_range(table, roles)
     notes: list[Note] = []
     inputs = roles.inputs
     if inputs is None:
@@ -155,7 +163,47 @@ def take(table: Table, roles: Roles, *, min_rows: int = MIN_ROWS) -> Taken:
         outside,
         tuple(notes),
         origins,
+        None if roles.target_range is None else _bounds(table, roles.target_range)[kept],
     )
+
+
+def _with_target_of_range(table: Table, roles: Roles) -> Table:
+    """The table whose target has a value in each row of which a bound is known."""
+    ends = roles.target_range or ()
+    if len(roles.targets) != 1:
+        raise IeqlError(
+            f"A target range is for one target, but there are {len(roles.targets)}; fit one after "
+            "the other."
+        )
+    for name in ends:
+        if name not in table.frame.columns:
+            raise IeqlError(
+                f"{table.name} has no column {name!r}, which the target range names."
+                f"{nearest(name, table.frame.columns)}"
+            )
+        if name in (*roles.targets, *(roles.inputs or ())):
+            raise IeqlError(
+                f"The column {name!r} is both a bound of the target and an input or target; choose "
+                "one role."
+            )
+    _check_numbers(table, table.frame[list(ends)])
+    (target,) = roles.targets
+    bounds = _bounds(table, ends)
+    known = np.where(np.isnan(bounds), bounds[:, ::-1], bounds).mean(axis=1)
+    column = table.frame.get(target)
+    if column is None:
+        values = known
+    else:
+        _check_numbers(table, table.frame[[target]])
+        values = column.to_numpy(np.float64)
+        values = np.where(np.isnan(values), known, values)
+    frame = table.frame.assign(**{target: values})
+    return replace(table, frame=frame, kinds={**table.kinds, target: ColumnKind.NUMBER})
+
+
+def _bounds(table: Table, ends: Sequence[str]) -> NDArray[np.float64]:
+    """The lower and upper bound of the target in each row, with NaN where there is none."""
+    return np.column_stack([table.frame[name].to_numpy(np.float64) for name in ends])
 
 
 def _check_categories(table: Table, roles: Roles, X: pd.DataFrame) -> None:

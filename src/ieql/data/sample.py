@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Labelled rows: inputs as features × rows, target and weight."""
+    """Labelled rows: inputs as features × rows, target and weight.
+
+    Where the target is only known to lie in a range, `ranges` (rows × 2) has its ends, and the
+    target is a value in it (`ieql.data.ranges`).
+    """
 
     XT: Floats
     y: Floats
     weight: Floats
+    ranges: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -35,34 +40,42 @@ class Sample:
         """At most n rows, drawn without replacement."""
         if len(self) <= n:
             return self
-        rows = np.sort(rng.choice(len(self), size=n, replace=False))
-        return Sample(np.ascontiguousarray(self.XT[:, rows]), self.y[rows], self.weight[rows])
+        return self._at(np.sort(rng.choice(len(self), size=n, replace=False)))
 
     def head(self, n: int) -> Sample:
         """The first n rows; the order of a data set's rows is random already."""
         if len(self) <= n:
             return self
-        return Sample(np.ascontiguousarray(self.XT[:, :n]), self.y[:n], self.weight[:n])
+        return self._at(slice(n))
 
     def standing_for_all(self, n: int) -> Sample:
         """The first n rows, with larger weights: they stand for all measured rows."""
         part = self.head(n)
         if part is self:
             return self
-        return Sample(part.XT, part.y, part.weight * (self.weight.sum() / part.weight.sum()))
+        return replace(part, weight=part.weight * (self.weight.sum() / part.weight.sum()))
 
     def subset(self, rows: NDArray[np.bool_]) -> Sample:
         """Some of the rows."""
         if rows.all():
             return self
-        return Sample(np.ascontiguousarray(self.XT[:, rows]), self.y[rows], self.weight[rows])
+        return self._at(rows)
+
+    def _at(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Sample:
+        ranges = None if self.ranges is None else self.ranges[rows]
+        XT = np.ascontiguousarray(self.XT[:, rows])
+        return Sample(XT, self.y[rows], self.weight[rows], ranges)
 
     def joined(self, other: Sample) -> Sample:
         """These rows, and then those of another sample."""
+        ranges = None
+        if self.ranges is not None and other.ranges is not None:
+            ranges = np.concatenate([self.ranges, other.ranges])
         return Sample(
             np.concatenate([self.XT, other.XT], axis=1),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.weight, other.weight]),
+            ranges,
         )
 
     def rmse(self, predicted: Floats) -> float:

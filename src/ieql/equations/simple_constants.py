@@ -182,6 +182,9 @@ def _roles(expression: Expression) -> dict[int, tuple[tuple[_Grid, ...], float]]
                     if expression.source_name(i) == LOG.name:
                         roles[at + 1 + j] = EXPONENT
             at += 1 + len(s.weights)
+    for s in expression.outputs:
+        roles[at] = (NUMBERS, MORE_EVIDENCE)  # nor is an offset made of π: 3*x**2 + 1.047
+        at += 1 + len(s.weights)
     return roles
 
 

@@ -41,6 +41,8 @@ class Asked:
         Weights of the rows, if a column of standard deviations was named.
     groups : Series or None
         The group of each row, if a column of groups was named.
+    ranges : array (rows, 2) or None
+        Bounds of the target, if columns of them were named.
     """
 
     options: FitOptions
@@ -50,6 +52,7 @@ class Asked:
     outside: tuple[pd.DataFrame, pd.DataFrame] | None
     weight: NDArray[np.float64] | None = None
     groups: pd.Series[Any] | None = None
+    ranges: NDArray[np.float64] | None = None
 
 
 def read_asked(path: str | os.PathLike[str]) -> Asked:
@@ -86,12 +89,13 @@ def read_asked(path: str | os.PathLike[str]) -> Asked:
         table = read_table(*outside, **{**reading, "exclude": None})
         others = take(table, outside_roles(roles, taken), min_rows=1)
         extra = others.X, others.y
-    return Asked(options, source, taken.X, taken.y, extra, taken.weight, taken.groups)
+    return Asked(options, source, taken.X, taken.y, extra, taken.weight, taken.groups, taken.ranges)
 
 
 def roles_of(source: Mapping[str, Any]) -> Roles:
     """The parts that columns play in a run, from its ``run.json``."""
     optional = {k: source.get(k) for k in ("groups", "sigma", "weights", "held_out")}
+    ends = source.get("target_range")
     return Roles(
         tuple(str(name) for name in source["targets"]),
         tuple(str(name) for name in source["inputs"]),
@@ -99,6 +103,7 @@ def roles_of(source: Mapping[str, Any]) -> Roles:
         missing=str(source.get("missing", "drop")),
         origins={str(k): str(v) for k, v in dict(source.get("origins") or {}).items()},
         categories=tuple(str(name) for name in source.get("categories") or ()),
+        target_range=None if ends is None else (str(ends[0]), str(ends[1])),
     )
 
 

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from ieql.data.dataset import Dataset, declared_inputs
 from ieql.options import FitOptions, Resume, of_old, options, plain_settings
 
-__all__ = ["GROUPS", "differences", "options_of", "run_settings"]
+__all__ = ["GROUPS", "RANGES", "differences", "options_of", "run_settings"]
 
 Array = NDArray[np.float64]
 GROUPS = "groups_sha256"
 """The setting of a fit with groups: of their names."""
+RANGES = "ranges_sha256"
+"""The setting of a fit whose target is known by ranges: of these."""
 DOMAIN = {"domain", "domain_is_declared", "declared_inputs"}
 """What the user gives by the one option ``domain``."""
 
