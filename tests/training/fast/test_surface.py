@@ -39,7 +39,23 @@ def test_it_has_the_rows_and_points_between_them(task):
     assert between.shape[1] == surface.POINTS
     low, high = task.train.XT.min(axis=1), task.train.XT.max(axis=1)
     assert np.all((between >= low[:, None]) & (between <= high[:, None]))
-    assert np.unique(between[0]).size > 0.9 * surface.POINTS
+    assert np.unique(between, axis=1).shape[1] > 0.9 * surface.POINTS
+
+
+def test_some_points_are_rows_with_an_input_of_another_row(task):
+    """A new row of concrete lies far from all others, as a mixture of what they are made of."""
+    XT = task.train.XT
+    crossed = np.isin(task.surface.points.XT[:, XT.shape[1] :], XT).all(axis=0)
+    assert 0.3 < crossed.mean() < 0.5  # fewer than half: some are drawn twice
+    grid = np.arange(40.0).reshape(4, 10)
+    points = surface._crossed(grid, 200, np.random.default_rng(0))
+    assert {len({int(x) % 10 for x in point}) for point in points.T} == {2}  # rows of each
+
+
+def test_rows_of_one_input_cannot_be_crossed():
+    assert surface._crossed(np.arange(9.0)[None], 200, np.random.default_rng(0)).shape == (1, 0)
+    points = surface._between(np.arange(9.0)[None], 200, np.random.default_rng(0))
+    assert np.unique(points).size > 150
 
 
 def test_it_is_laid_once(task):

@@ -41,6 +41,10 @@ NEIGHBOURS = 10
 """Rows next to a row, towards one of which a point lies, ..."""
 BEYOND = 0.7
 """... or beyond one of the two, by at most this part of their distance."""
+CROSSED = 0.5
+"""Part of the points that are no such neighbours but rows crossed with others, ..."""
+TAKEN = 0.2
+"""... each of whose inputs has this chance to be that of the other row."""
 
 
 SIZES, LENGTHS, NOISES = (1e-3, 1e3), (0.05, 1e3), (1e-6, 1.0)
@@ -134,7 +138,8 @@ def laid(rows: Sample, inputs: Sequence[int], learned: Learned | None = None) ->
         theta=None if learned is None else learned.theta,
     )
     known = _learned(process) if learned is None else learned
-    XT = np.ascontiguousarray(np.hstack([rows.XT, _between(rows.XT, POINTS + CHECKS)]))
+    rng = np.random.default_rng(0)
+    XT = np.ascontiguousarray(np.hstack([rows.XT, _between(rows.XT, POINTS + CHECKS, rng)]))
     weight = np.concatenate([rows.weight / rows.weight.mean(), np.full(POINTS, WEIGHT)])
     rough, rough_left_out = _rough(process, known, process.seen(XT))
     values = 0.5 * (process.predict(XT) + rough)
@@ -189,9 +194,31 @@ def with_surface(task: Task) -> Task:
     return replace(task, surface=laid(task.train, task.inputs))
 
 
-def _between(XT: Array, n: int) -> Array:
+def _between(XT: Array, n: int, rng: np.random.Generator) -> Array:
+    """Points where further rows may lie, of two kinds in any order.
+
+    Those near the rows say little of where a row without neighbours may lie. A row with an input or
+    two of another row does: of a plan of tests, or a mixture, it may be the next one.
+    """
+    crossed = _crossed(XT, int(CROSSED * n), rng)
+    points = np.hstack([_near(XT, n - crossed.shape[1], rng), crossed])
+    return rng.permutation(points, axis=1)
+
+
+def _crossed(XT: Array, n: int, rng: np.random.Generator) -> Array:
+    """Rows of which some inputs are those of another row: n, or what differs of so many."""
+    d, n_rows = XT.shape
+    one, other = rng.integers(n_rows, size=(2, n))
+    is_taken = rng.random((d, n)) < TAKEN
+    is_taken[rng.integers(d, size=n), np.arange(n)] = True
+    drawn = np.where(is_taken, XT[:, other], XT[:, one])
+    rows = {tuple(row) for row in XT.T.tolist()}
+    new = sorted({tuple(point) for point in drawn.T.tolist()} - rows)
+    return np.array(new, dtype=float).reshape(-1, d).T
+
+
+def _near(XT: Array, n: int, rng: np.random.Generator) -> Array:
     """Points between rows and their neighbours, or a little beyond, inside the box of the rows."""
-    rng = np.random.default_rng(0)
     spread = np.maximum(XT.std(axis=1), 1e-300)
     Z = (XT / spread[:, None]).T
     chosen = rng.integers(len(Z), size=n)
