@@ -135,6 +135,17 @@ def test_the_user_may_say_that_all_constants_are_shared_or_own():
         regressor(group_constants="some").fit(X, Y, groups=PUMP)
 
 
+def test_the_user_may_name_what_differs():
+    """Gains differ in these rows; who says that zeros do gets zeros that differ."""
+    found = regressor(group_constants=["offset"]).fit(FEW_X, FEW_Y, groups=FEW_PUMP)
+    shared = found.group_constants_.groupby("of")["shared"].all()
+    assert not shared["offset"]
+    assert shared.drop("offset").all()
+    for wrong in (["offset", "gain"], [], 3, ["offset", "own"]):
+        with pytest.raises(IeqlError, match=r"^group_constants"):
+            regressor(group_constants=wrong).fit(X, Y, groups=PUMP)
+
+
 def test_whole_numbers_name_groups_too():
     numbers = FEW_PUMP.str.split().str[1].astype(int)
     found = regressor().fit(FEW_X, FEW_Y, groups=numbers.to_numpy())

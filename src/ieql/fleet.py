@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -38,7 +38,7 @@ from ieql.known_constants import (
 from ieql.learn import Earlier, learn
 from ieql.model import FittedModel, chosen
 from ieql.observer import Observer, Snapshot
-from ieql.options import FitOptions
+from ieql.options import FitOptions, roles_of
 from ieql.prior import Prior
 from ieql.report.evidence import Evidence
 from ieql.selection import CONNECTION, DEFAULT, LAW, Candidate, scores
@@ -73,8 +73,6 @@ BETTER = 0.99
 """Part of a simpler equation's error that a larger one must stay below to be shown."""
 WAYS = (1.0, 0.5, 0.0)
 """Parts of the way from the fleet's constants to a device's own that are tried till one is safe."""
-DIFFERING = {"auto": None, "shared": False, "own": True}
-"""What the option ``group_constants`` means: None leaves it to the evidence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +211,7 @@ def _fleet_model(
     bound = options.output_bound
     bounds = None if bound is None else (-bound, bound)
     points = domain_points(measured.data.domain)
-    differ = DIFFERING[options.group_constants]
+    differing = roles_of(options.group_constants)
     y = measured.y.reshape(len(measured.y), -1)
     fronts = []
     for k in range(y.shape[1]):
@@ -227,7 +225,7 @@ def _fleet_model(
         with threadpool_limits(limits=1), np.errstate(all="ignore"):
             known = earlier.fronts[k] if earlier.fronts else ()
             structures = _structures(found, k, known)
-            fits = _fitted(structures, fleet, points, prior, bounds, differ, deadline)
+            fits = _fitted(structures, fleet, points, prior, bounds, differing, deadline)
             fronts.append(_front(fits, fleet, points, prior, bounds, end))
     mean_errors = [_mean_errors(y[:, k], weight) for k in range(y.shape[1])]
     n_rows = (max(round(float(np.sum(weight)) if weight is not None else len(y)), 1), 0)
@@ -301,7 +299,7 @@ def _fitted(
     points: Array,
     prior: Prior,
     bounds: tuple[float, float] | None,
-    differ: bool | None,
+    differing: Collection[str] | None,
     deadline: float,
 ) -> list[MixedFit]:
     """Fit structures to all devices: all of them roughly, and those that promise most well."""
@@ -314,7 +312,7 @@ def _fitted(
     for e in _different(structures):
         if rough and time.monotonic() > half:
             break
-        fit = mixed_fit(e, fleet.rows, points, bounds, rounds=1, may_differ=differ)
+        fit = mixed_fit(e, fleet.rows, points, bounds, rounds=1, differing=differing)
         if fit is not None:
             rough.append(fit)
     rough.sort(key=price)
@@ -323,7 +321,7 @@ def _fitted(
         if fits and time.monotonic() > deadline:
             break
         e = fit.movable.expression
-        better = mixed_fit(e, fleet.rows, points, bounds, may_differ=differ)
+        better = mixed_fit(e, fleet.rows, points, bounds, differing=differing)
         fits.append(fit if better is None or price(fit) < price(better) else better)
     rest = rough[PROMISING:] if len(fits) == PROMISING else rough[len(fits) :]
     return sorted([*fits, *rest], key=price)

@@ -10,12 +10,13 @@ Nothing heavy is imported to list them: ``ieql --help`` does that.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from ieql.equations.roles import ROLES
 from ieql.errors import IeqlError, nearest, shown
 
 if TYPE_CHECKING:
@@ -39,13 +40,14 @@ __all__ = [
     "options",
     "parameters",
     "plain_settings",
+    "roles_of",
     "seed_number",
     "seed_of",
     "stored",
 ]
 
 LOSSES = ("auto", "squared", "huber", "absolute", "relative")
-GROUP_CONSTANTS = ("auto", "shared", "own")
+AUTO, SHARED, OWN = GROUP_CONSTANTS = ("auto", "shared", "own")
 MOST_GUESSES = 100
 
 
@@ -233,12 +235,27 @@ def _loss(name: str, value: Any) -> str:
 
 
 def _group_constants(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in GROUP_CONSTANTS:
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise IeqlError(f"{name} must be a word or a list of words, not {shown(value)}.")
+    words = [word.strip() for word in words]
+    if len(words) == 1 and words[0] in GROUP_CONSTANTS:
+        return words[0]
+    wrong = [word for word in words if word not in ROLES]
+    if wrong or not words:
+        hint = nearest(wrong[0], (*GROUP_CONSTANTS, *ROLES)) if wrong else ""
         raise IeqlError(
-            f"{name} is {shown(value)}; the choices are {', '.join(GROUP_CONSTANTS)}."
-            f"{nearest(str(value), GROUP_CONSTANTS)}"
+            f"{name} is {shown(value)}; the choices are {', '.join(GROUP_CONSTANTS)}, or one or "
+            f"more of {', '.join(ROLES)}.{hint}"
         )
-    return value
+    return ",".join(role for role in ROLES if role in words)
+
+
+def roles_of(group_constants: str) -> Collection[str] | None:
+    """The roles of the constants that differ between groups; None if the evidence says which."""
+    if group_constants == AUTO:
+        return None
+    return {SHARED: (), OWN: ROLES}.get(group_constants, group_constants.split(","))
 
 
 def _as_it_is(name: str, value: Any) -> Any:
@@ -414,15 +431,18 @@ class FitOptions:
     group_constants: str = field(
         default="auto",
         metadata=_option(
-            '{"auto", "shared", "own"}, default "auto"',
+            '{"auto", "shared", "own"} or sequence of str, default "auto"',
             'Which constants differ between groups, if `fit` is given any: ``"auto"`` leaves it to '
-            'the evidence of the rows, for each constant; ``"shared"`` says none, ``"own"`` all.',
+            'the evidence of the rows, for each constant; ``"shared"`` says none, ``"own"`` all. '
+            'Some of ``"offset"`` (added at the end), ``"factor"`` (before a term) and '
+            '``"inside"`` (within a unit) say that those differ and no others.',
             _group_constants,
             flag=Flag(
                 "--group-constants",
-                "With --groups, which constants differ between groups: auto, shared or own.",
+                "With --groups, which constants differ between groups: auto, shared or own, or "
+                "some of offset, factor and inside, with commas between.",
                 str,
-                "NAME",
+                "NAMES",
             ),
             before="auto",
         ),

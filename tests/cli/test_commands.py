@@ -352,7 +352,7 @@ def test_fit_passes_its_options_on(stand_in):
         *("--select", "V_int", "--extrapolation", "data.csv", "--seed", 4, "--jobs", 2),
         *("--trainer", "paper", "--at-least", 2, "--loss", "squared", "--layers", 3, "--copies", 2),
         *("--output-bound", 80, "--validation-fraction", 0.2, "--max-complexity", 12),
-        *("--guess", "a*load", "--guess", "b*speed", "--group-constants", "own"),
+        *("--guess", "a*load", "--guess", "b*speed", "--group-constants", "factor,offset"),
     )
     assert result.exit_code == 0, result.output
     X, y, held_out = (stand_in.asked.pop(name) for name in ("X", "y", "X_held_out"))
@@ -368,7 +368,7 @@ def test_fit_passes_its_options_on(stand_in):
         "guesses": ["a*load", "b*speed"],
         "categories": None,
         "form": None,
-        "group_constants": "own",
+        "group_constants": "factor,offset",
         "validation_fraction": 0.2,
         "selection": "V_int",
         "loss": "squared",

@@ -8,6 +8,8 @@ import pytest
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.mixed_fit import mixed_fit
+from ieql.equations.recalibrate import Movable
+from ieql.equations.roles import ROLES
 
 DOMAIN = np.linspace(0.0, 5.0, 60)[None, :]
 
@@ -51,10 +53,30 @@ def test_devices_that_are_the_same_share_everything():
 
 def test_it_can_be_said_which_constants_differ():
     samples = fleet(GAINS, RATES)
-    assert np.all(mixed_fit(LAW, samples, DOMAIN, may_differ=True).spreads > 0.0)
-    shared = mixed_fit(LAW, samples, DOMAIN, may_differ=False)
+    assert np.all(mixed_fit(LAW, samples, DOMAIN, differing=ROLES).spreads > 0.0)
+    shared = mixed_fit(LAW, samples, DOMAIN, differing=())
     assert not shared.spreads.any()
     assert shared.length > mixed_fit(LAW, samples, DOMAIN).length + 50
+
+
+@pytest.mark.parametrize(
+    ("differing", "expected"),
+    [
+        (["factor"], [True, False, False]),
+        (["inside"], [False, True, False]),
+        (["offset"], [False, False, True]),
+        (["factor", "offset"], [True, False, True]),
+    ],
+)
+def test_what_differs_may_be_named_by_where_it_stands(differing, expected):
+    fit = mixed_fit(LAW, fleet(GAINS, RATES), DOMAIN, differing=differing)
+    assert (by_size(fit)[1] > 0.0).tolist() == expected
+
+
+def test_a_number_that_stands_twice_is_two_things():
+    """Of 3*(1 - exp(-t)) the 3 is an offset and a factor, so that either name frees it."""
+    roles = Movable.of(Expression.parse("3 - 3*exp(-0.5*t)", ["t"])).roles
+    assert sorted(map(sorted, roles)) == [["factor", "offset"], ["inside"]]
 
 
 def test_a_device_of_two_rows_stays_near_the_others():

@@ -10,9 +10,8 @@ order in the numbers, each spread beside zero having to pay for itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +83,7 @@ def mixed_fit(
     domain: Array,
     bounds: tuple[float, float] | None = None,
     rounds: int = ROUNDS,
-    may_differ: bool | None = None,
+    differing: Collection[str] | None = None,
 ) -> MixedFit | None:
     """Fit a structure to the rows of several devices; None if it has no value somewhere.
 
@@ -98,15 +97,16 @@ def mixed_fit(
         Where the equation of each device must be safe, and what it must not leave.
     rounds : int
         The more, the closer to the best fit; one is enough to compare structures by.
-    may_differ : bool, optional
-        True if all numbers differ between devices, False if none does; default: the evidence says.
+    differing : collection of str, optional
+        Numbers of these roles differ between devices (`Movable.roles`), all others are shared;
+        default: the evidence says which.
     """
     movable = Movable.of(expression)
     program = Program.of(expression)
     if not all(np.all(np.isfinite(program.evaluate(r.XT))) for r in rows):
         return None
     try:
-        return _Mix(movable, program, rows, domain, bounds, may_differ).run(rounds)
+        return _Mix(movable, program, rows, domain, bounds, differing).run(rounds)
     except np.linalg.LinAlgError:  # numbers that the rows leave wholly open, or beyond all measure
         return None
 
@@ -125,9 +125,13 @@ class _Mix:
         rows: Sequence[Sample],
         domain: Array,
         bounds: tuple[float, float] | None,
-        may_differ: bool | None,
+        differing: Collection[str] | None,
     ) -> None:
-        self.movable, self.program, self.rows, self.may_differ = movable, program, rows, may_differ
+        self.movable, self.program, self.rows = movable, program, rows
+        self.grids: list[tuple[float, ...]] = [
+            SPREADS if differing is None else SPREADS[1:] if roles & {*differing} else SPREADS[:1]
+            for roles in movable.roles
+        ]
         self.searches = [
             ConstantSearch(movable, program, r, np.sqrt(r.weight), domain, bounds) for r in rows
         ]
@@ -237,24 +241,19 @@ class _Mix:
 
     def _chosen(self, parts: _Parts, start: Array) -> Array:
         """The spreads with the shortest description of all rows."""
-        p = len(start)
-        grid: tuple[float, ...] = SPREADS
-        if self.may_differ is False:
-            return np.zeros(p)
-        if self.may_differ:
-            grid = SPREADS[1:]
 
         def length(spreads: Array) -> float:
             return _told(parts, spreads**2)[0] + self._price(spreads)
 
-        trials = [np.full(p, s) for s in grid]
-        if self.may_differ is None or np.all(start > 0.0):
+        # All alike first; a number that cannot differ so much differs as it can.
+        trials = [np.array([s if s in grid else grid[0] for grid in self.grids]) for s in SPREADS]
+        if all(s in grid for s, grid in zip(start, self.grids, strict=True)):
             trials.append(start)
         best = min(trials, key=length)
         least = length(best)
         for _ in range(SWEEPS):
             before = least
-            for k, s in product(range(p), grid):
+            for k, s in ((k, s) for k, grid in enumerate(self.grids) for s in grid):
                 trial = best.copy()
                 trial[k] = s
                 value = length(trial)

@@ -25,6 +25,7 @@ from ieql.equations.noise import Noise
 from ieql.equations.precision import PURE_NUMBERS, Information, tie_rows, triangular
 from ieql.equations.prediction_band import PredictionBand
 from ieql.equations.program import Program, free_constants
+from ieql.equations.roles import FACTOR, INSIDE, OFFSET
 from ieql.equations.safety import is_safe
 from ieql.equations.simple_constants import fixed_places, set_places
 
@@ -133,6 +134,17 @@ class Movable:
         biases = np.cumsum([0, *widths])[:-1]
         is_bias = np.isin(self.places, biases)
         return np.array([bool(np.all(is_bias[self.member == k])) for k in range(self.n)])
+
+    @property
+    def roles(self) -> list[set[str]]:
+        """What each of them is (`ieql.equations.roles`): one may stand in two places."""
+        (total,) = self.expression.outputs
+        first = len(self.expression.constants()) - 1 - len(total.weights)
+        found: list[set[str]] = [set() for _ in range(self.n)]
+        for place, number in zip(self.places.tolist(), self.member.tolist(), strict=True):
+            role = INSIDE if place < first else OFFSET if place == first else FACTOR
+            found[number].add(role)
+        return found
 
     def theta(self, values: Array) -> Array:
         """All constants of the equation."""
