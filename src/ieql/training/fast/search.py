@@ -23,10 +23,11 @@ from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.fast.accurate import can_be_accurate, least_worth
 from ieql.training.fast.complete import Coverage
+from ieql.training.fast.completing import completed, rest_of
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.guessed import believed, grown_from, starts
+from ieql.training.fast.guessed import MANY_GUESSES, believed, grown_from, starts
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
@@ -52,6 +53,8 @@ constants of a search are fitted to some of the rows, and what other draws of th
 thousandth of the error, says nothing of the structure."""
 ROWS_FOR_SCORES = 200
 """Rows from which on a smaller error, at the search's price of complexity, is progress as well."""
+MOST_COMPLETED, TRAININGS_FOR_REST = 2, 4
+"""Starts around guesses whose rest is searched for, and trainings for each."""
 BEFORE_SEPARATING = 4
 """Trainings after which parts of an equation are looked for."""
 FOR_GROUPS = 0.5
@@ -266,7 +269,32 @@ def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: Fast
         progress.around = number + 1
         for _ in range(2):  # for the second time: it may leave nothing but noise
             _measure(state, k, budget)
+    if len(task.guesses) <= MANY_GUESSES:
+        for start in around[:MOST_COMPLETED]:
+            _complete(state, k, start, budget, numbers)
     progress.guessed = True
+
+
+def _complete(
+    state: FastState, k: int, start: Candidate, budget: Budget, numbers: FastSettings
+) -> None:
+    """Search for what a start leaves, until it leaves nothing but noise."""
+    task, progress = state.tasks[k], state.progress[k]
+    rest = rest_of(task, start.expression)
+    if rest is None:
+        return
+    trainer = FastTrainer(numbers)
+    part = trainer.first([rest])
+    for number in range(TRAININGS_FOR_REST):
+        limits = replace(budget, max_trainings=number + 1, n_jobs=1, tell=lambda: None)
+        if progress.exact or progress.at_noise or trainer.done(part, limits):
+            break
+        trainer.step(part, limits)
+        for candidate in completed(task, start, list(part.archives[0].front)):
+            state.add(k, candidate)
+        for _ in range(2):
+            _measure(state, k, budget)
+        budget.tell()
 
 
 def _first_look(state: FastState, k: int, budget: Budget) -> None:
