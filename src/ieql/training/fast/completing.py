@@ -21,9 +21,9 @@ from ieql.training.task import Task
 
 __all__ = ["completed", "rest_of"]
 
-KEPT = 8
+KEPT = 30
 """Equations for the rest that are added and fitted together with what was known, the best ones."""
-STEPS, ROWS = 30, 2_000
+STEPS, ROWS = 60, 2_000
 
 
 def rest_of(task: Task, known: Expression) -> Task | None:

@@ -266,35 +266,36 @@ def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: Fast
         for candidate in found.to_choose:
             state.add_to_choose(k, candidate)
         state.largest[k] = max(state.largest[k], found.largest)
-        progress.around = number + 1
         for _ in range(2):  # for the second time: it may leave nothing but noise
             _measure(state, k, budget)
-    if len(task.guesses) <= MANY_GUESSES:
-        for start in around[:MOST_COMPLETED]:
-            _complete(state, k, start, budget, numbers)
+        is_due = number + 1 == min(MOST_COMPLETED, len(around))
+        if is_due and len(task.guesses) <= MANY_GUESSES:
+            _complete(state, k, around[:MOST_COMPLETED], budget, numbers)
+        progress.around = number + 1
     progress.guessed = True
 
 
 def _complete(
-    state: FastState, k: int, start: Candidate, budget: Budget, numbers: FastSettings
+    state: FastState, k: int, starts: Sequence[Candidate], budget: Budget, numbers: FastSettings
 ) -> None:
-    """Search for what a start leaves, until it leaves nothing but noise."""
+    """Search in turn for what each start leaves, until one of them leaves nothing but noise."""
     task, progress = state.tasks[k], state.progress[k]
-    rest = rest_of(task, start.expression)
-    if rest is None:
-        return
     trainer = FastTrainer(numbers)
-    part = trainer.first([rest])
+    rests = [rest_of(task, start.expression) for start in starts]
+    parts = [None if rest is None else trainer.first([rest]) for rest in rests]
     for number in range(TRAININGS_FOR_REST):
         limits = replace(budget, max_trainings=number + 1, n_jobs=1, tell=lambda: None)
-        if progress.exact or progress.at_noise or trainer.done(part, limits):
-            break
-        trainer.step(part, limits)
-        for candidate in completed(task, start, list(part.archives[0].front)):
-            state.add(k, candidate)
-        for _ in range(2):
-            _measure(state, k, budget)
-        budget.tell()
+        for start, part in zip(starts, parts, strict=True):
+            if progress.exact or progress.at_noise:
+                return
+            if part is None or trainer.done(part, limits):
+                continue
+            trainer.step(part, limits)
+            for candidate in completed(task, start, list(part.archives[0].front)):
+                state.add(k, candidate)
+            for _ in range(2):
+                _measure(state, k, budget)
+            budget.tell()
 
 
 def _first_look(state: FastState, k: int, budget: Budget) -> None:
