@@ -102,7 +102,7 @@ class Perceptron:
 
     def _values(self, X: Array) -> list[Array]:
         """What enters each layer (neurons and a line of ones × points)."""
-        values = []
+        values: list[Array] = []
         for (a, _), weights in zip(self.shapes, [None, *self._layers(self.theta)], strict=False):
             value = np.empty((a + 1, len(X)), self.theta.dtype)
             value[a] = 1.0
