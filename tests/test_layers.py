@@ -19,7 +19,16 @@ SOURCE = Path(ieql.__file__).parent
 # another.
 ORDER: list[str | tuple[str, ...]] = [
     ("errors", "plugins", "files", "entries", "check_certificate"),
-    ("units", "shape", "rules", "quantities", "prior", "column_units"),
+    (
+        "unit_intervals",
+        "units",
+        "unit_probes",
+        "shape",
+        "rules",
+        "quantities",
+        "prior",
+        "column_units",
+    ),
     "data.*",
     ("network", "equations.*"),
     # Problems are data and the equations behind them: the search and the doors may use them, too.

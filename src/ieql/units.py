@@ -16,11 +16,8 @@ from __future__ import annotations
 
 import math
 import os
-import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -28,8 +25,24 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ieql.errors import IeqlError, counted, nearest
+from ieql.errors import IeqlError, nearest
 from ieql.plugins import load_plugins
+from ieql.unit_intervals import (
+    Interval,
+    abs_interval,
+    cos_interval,
+    div_interval,
+    exp_interval,
+    gauss_interval,
+    log_interval,
+    logistic_at,
+    mul_interval,
+    power_interval,
+    rising,
+    signed_power_interval,
+    sin_interval,
+    square_interval,
+)
 
 __all__ = [
     "ABS",
@@ -61,7 +74,6 @@ __all__ = [
     "Unit",
     "is_taken",
     "known_units",
-    "probe_points",
     "register_unit",
     "registered_unit",
     "relaxed_slope",
@@ -70,8 +82,6 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
-Interval = tuple[float, float]
-"""Lower and upper bound; the bounds may be infinite."""
 REALS: Interval = (-math.inf, math.inf)
 POSITIVE: Interval = (0.0, math.inf)
 CUSTOM_CODE = -1
@@ -217,7 +227,9 @@ class Unit:
         for column, entry in own.items():
             object.__setattr__(self, column, entry)
         if code == CUSTOM_CODE:
-            _probe(self)
+            from ieql.unit_probes import probe  # which knows this class
+
+            probe(self)
         self._bear(os.urandom(16).hex())
 
     @property
@@ -466,294 +478,6 @@ def _clipped(unit: Unit, z: Sequence[Array], relax: float) -> list[Array]:
     return clipped
 
 
-# --- probing of user-defined units -------------------------------------------------------------
-
-
-def probe_points(unit: Unit) -> list[Array]:
-    """Points well inside the domain, a few hundred, different in each argument."""
-    rng = np.random.default_rng(0)
-    points = []
-    for low, high in unit.domains:
-        if math.isfinite(low) and math.isfinite(high):
-            margin = 0.01 * (high - low)
-            points.append(rng.uniform(low + margin, high - margin, 200))
-        elif math.isfinite(low):
-            points.append(low + rng.uniform(0.05, 3.0, 200))
-        elif math.isfinite(high):
-            points.append(high - rng.uniform(0.05, 3.0, 200))
-        else:
-            points.append(rng.uniform(-3.0, 3.0, 200))
-        points[-1].setflags(write=False)  # a function that writes into its arguments fails here
-    return points
-
-
-def _probe(unit: Unit) -> None:
-    """Refuse a user-defined unit that would fail later, saying why."""
-    name = unit.name
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise IeqlError(f"A unit's name must be a word like 'tanh', not {name!r}.")
-    if is_taken(name) or name in ("input", "output"):
-        raise IeqlError(f"The name {name!r} is taken; choose another name for the unit.")
-    if unit.arity not in (1, 2):
-        raise IeqlError(f"Unit {name!r} has {unit.arity} derivatives; one or two are possible.")
-    if len(unit.domains) != unit.arity:
-        raise IeqlError(
-            f"Unit {name!r} has {counted(unit.arity, 'argument')} but "
-            f"{counted(len(unit.domains), 'domain')}."
-        )
-    if any(not low < high for low, high in unit.domains):
-        raise IeqlError(f"Unit {name!r} has an empty domain: each must be a pair low < high.")
-    cost: object = unit.cost
-    if not (isinstance(cost, Real) and math.isfinite(cost) and float(cost) > 0):
-        raise IeqlError(f"Unit {name!r} has the cost {cost!r}; a cost is a positive number.")
-    for dialect in unit.templates:
-        _probe_template(unit, dialect)
-    args = probe_points(unit)
-    value = _probe_call(unit, "value", unit.value, args)
-    for i in range(unit.arity):
-        _probe_derivative(unit, i, args, value)
-    _probe_traits(unit, args, value)
-    bounds = unit.to_interval(*((float(a.min()), float(a.max())) for a in args)) or REALS
-    slack = 1e-9 * np.max(np.abs(value))
-    if not (bounds[0] <= value.min() + slack and bounds[1] >= value.max() - slack):
-        raise IeqlError(
-            f"The interval rule of unit {name!r} says that its values lie from {bounds[0]:.4g} to "
-            f"{bounds[1]:.4g}, but they range from {value.min():.4g} to {value.max():.4g}."
-        )
-
-
-def _probe_template(unit: Unit, dialect: str) -> None:
-    template = unit.templates[dialect]
-    places = [f"{{{i}}}" for i in range(unit.arity)]
-    try:
-        # An argument may be written twice, but none may be forgotten.
-        complete = all(p in template.format(*places) for p in places)
-    except (AttributeError, IndexError, KeyError, ValueError):
-        complete = False
-    if not complete:
-        raise IeqlError(
-            f"The {dialect} template of unit {unit.name!r} must hold {' and '.join(places)} for "
-            f"its arguments, with every other brace doubled; it is {template!r}."
-        )
-
-
-def _probe_derivative(unit: Unit, i: int, args: list[Array], value: Array) -> None:
-    slope = _probe_call(unit, f"derivative {i}", unit.derivatives[i], args)
-    low, high = unit.domains[i]
-    step = 1e-5 * min(1.0, high - low)
-    ahead = [a + step * (j == i) for j, a in enumerate(args)]
-    behind = [a - step * (j == i) for j, a in enumerate(args)]
-    numeric = (unit(*ahead) - unit(*behind)) / (ahead[i] - behind[i])
-    size = np.abs(numeric)
-    rounding = 1e-14 * np.max(np.abs(value)) / step
-    wrong = ~(np.abs(slope - numeric) <= 1e-4 * (size + np.median(size)) + rounding)
-    # A kink (|x|) may fall between the two points once or twice; a wrong formula is wrong often.
-    if wrong.sum() > 4:
-        k = int(np.argmax(wrong))
-        at = ", ".join(f"{a[k]:.4g}" for a in args)
-        raise IeqlError(
-            f"The derivative of unit {unit.name!r} for argument {i} disagrees with finite "
-            f"differences: at ({at}) it gives {slope[k]:.4g} instead of {numeric[k]:.4g}."
-        )
-
-
-def _probe_traits(unit: Unit, args: list[Array], value: Array) -> None:
-    """Refuse what algebra would wrongly rely on."""
-    name, positive = unit.name, [np.abs(a) for a in args]
-    if unit.powers and not (
-        len(unit.powers) == unit.arity
-        and all(high == math.inf for _, high in unit.domains)
-        and np.allclose(
-            unit(*positive),
-            math.prod(a**p for a, p in zip(positive, unit.powers, strict=True)),
-            rtol=1e-9,
-            atol=0.0,
-        )
-    ):
-        raise IeqlError(
-            f"Unit {name!r} is not the product of its arguments to the powers {unit.powers}."
-        )
-    if unit.period is not None and not (
-        unit.arity == 1
-        and unit.domains == (REALS,)
-        and unit.period > 0
-        and np.allclose(unit(args[0] + unit.period), value, rtol=0.0, atol=1e-9 * np.ptp(value))
-    ):
-        raise IeqlError(f"Unit {name!r} does not have the period {unit.period!r}.")
-    _probe_symmetry(unit, args, value)
-    if unit.closed:
-        for i, ends in enumerate(unit.domains):
-            for end in filter(math.isfinite, ends):
-                at_end = [np.full_like(a, end) if j == i else a for j, a in enumerate(args)]
-                if not np.all(np.isfinite(unit(*at_end))):
-                    raise IeqlError(
-                        f"Unit {name!r} is not finite where argument {i} is {end:g}: its domain "
-                        "is not closed."
-                    )
-
-
-def _probe_symmetry(unit: Unit, args: list[Array], value: Array) -> None:
-    name, first, rest = unit.name, args[0], args[1:]
-    # The sum of the largest values, so that rounding counts as such.
-    slack = 1e-9 * float(np.max(np.abs(value)))
-    if unit.parity and not (
-        unit.parity in (EVEN, ODD)
-        and unit.domains[0][0] == -unit.domains[0][1]
-        and np.allclose(unit(-first, *rest), unit.parity * value, rtol=0.0, atol=slack)
-    ):
-        raise IeqlError(f"Unit {name!r} does not have the parity {unit.parity!r}.")
-    if unit.selects and not np.all(np.any([value == a for a in args], axis=0)):
-        raise IeqlError(f"Unit {name!r} does not always select one of its arguments.")
-    if unit.raises and not (
-        unit.arity == 2 and np.allclose(unit(np.abs(first), *rest), np.abs(first) ** rest[0])
-    ):
-        raise IeqlError(f"Unit {name!r} is not its first argument to the power of the second.")
-
-
-def _probe_call(unit: Unit, what: str, function: Callable[..., Array], args: list[Array]) -> Array:
-    try:
-        with np.errstate(all="ignore"):
-            result = function(*args)
-    except Exception as error:
-        raise IeqlError(
-            f"The {what} of unit {unit.name!r} failed on arrays of floats: "
-            f"{type(error).__name__}: {error}. It must be a NumPy function."
-        ) from error
-    result = np.asarray(result)
-    if result.shape != args[0].shape or result.dtype.kind != "f":
-        raise IeqlError(
-            f"The {what} of unit {unit.name!r} must return an array of floats of the shape of its "
-            f"arguments, {args[0].shape}; it returned {result.dtype} of shape {result.shape}."
-        )
-    if not np.all(np.isfinite(result)):
-        k = int(np.argmin(np.isfinite(result)))
-        at = ", ".join(f"{a[k]:.4g}" for a in args)
-        raise IeqlError(
-            f"The {what} of unit {unit.name!r} is {result[k]} at ({at}), inside its domain; "
-            "give the domain in which it is finite."
-        )
-    return result
-
-
-# --- interval rules ----------------------------------------------------------------------------
-
-
-def _outward(low: float, high: float) -> Interval:
-    """Widen by a few of the last digits, in which NumPy and the C library differ."""
-    digits = 1e-15
-    return low - digits * abs(low), high + digits * abs(high)
-
-
-def _wave_interval(wave: Callable[[float], float], crest: float, x: Interval) -> Interval:
-    """Bounds of cos or sin, whose maxima lie at `crest` plus multiples of 2 pi."""
-    low, high = x
-    # Far out, a float is too coarse to tell on which side of an extremum it lies.
-    if not (low > -1e6 and high < 1e6) or high - low >= 2 * math.pi:
-        return -1.0, 1.0
-    lower, upper = _outward(min(wave(low), wave(high)), max(wave(low), wave(high)))
-    first, last = math.ceil((low - crest) / math.pi), math.floor((high - crest) / math.pi)
-    for k in range(first, last + 1):
-        lower, upper = (lower, 1.0) if k % 2 == 0 else (-1.0, upper)
-    return max(lower, -1.0), min(upper, 1.0)
-
-
-def _cos_interval(x: Interval) -> Interval:
-    return _wave_interval(math.cos, 0.0, x)
-
-
-def _sin_interval(x: Interval) -> Interval:
-    return _wave_interval(math.sin, math.pi / 2, x)
-
-
-def _exp(z: float) -> float:
-    try:
-        return math.exp(z)
-    except OverflowError:
-        return math.inf
-
-
-def _exp_interval(x: Interval) -> Interval:
-    # Where even the lower bound overflows, the largest float is still a lower bound.
-    return _outward(min(_exp(x[0]), sys.float_info.max), _exp(x[1]))
-
-
-def _log_interval(x: Interval) -> Interval | None:
-    return _outward(math.log(min(x[0], sys.float_info.max)), math.log(x[1])) if x[0] > 0 else None
-
-
-def _product(a: float, b: float) -> float:
-    # A zero bound times an infinite one is zero: no finite value inside gives anything else.
-    return 0.0 if a == 0.0 or b == 0.0 else a * b
-
-
-def _mul_interval(x: Interval, y: Interval) -> Interval:
-    products = [_product(a, b) for a in x for b in y]
-    return min(products), max(products)
-
-
-def _div_interval(x: Interval, y: Interval) -> Interval | None:
-    if y[0] <= 0.0 <= y[1]:
-        return None
-    quotients = [0.0 if math.isinf(b) else a / b for a in x for b in y]
-    return min(quotients), max(quotients)
-
-
-def _square_interval(x: Interval) -> Interval:
-    squares = (x[0] * x[0], x[1] * x[1])
-    return (0.0 if x[0] <= 0.0 <= x[1] else min(squares)), max(squares)
-
-
-def _rising(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
-    """The rule of a function that rises all the way."""
-
-    def interval(x: Interval) -> Interval:
-        return _outward(function(x[0]), function(x[1]))
-
-    return interval
-
-
-def _logistic_at(z: float) -> float:
-    return 1.0 / (1.0 + _exp(-z))
-
-
-def _gauss_interval(x: Interval) -> Interval:
-    near, far = _square_interval(x)
-    return _outward(_exp(-far), _exp(-near))
-
-
-def _abs_interval(x: Interval) -> Interval:
-    ends = abs(x[0]), abs(x[1])
-    return (0.0 if x[0] <= 0.0 <= x[1] else min(ends)), max(ends)
-
-
-def _power_at(z: float, p: float) -> float:
-    try:
-        return math.copysign(math.pow(abs(z), p), z)
-    except OverflowError:
-        return math.copysign(math.inf, z)
-    except ValueError:  # zero to a negative power
-        return math.inf
-
-
-def _power_interval(x: Interval, y: Interval) -> Interval | None:
-    """Powers rise or fall all the way in either argument: the extremes are in the corners."""
-    if not x[0] > 0.0:
-        return None
-    return _corners(x, y)
-
-
-def _signed_power_interval(x: Interval, y: Interval) -> Interval | None:
-    return _corners(x, y) if y[0] > 0.0 else None
-
-
-def _corners(x: Interval, y: Interval) -> Interval:
-    powers = [_power_at(min(z, sys.float_info.max), p) for z in x for p in y]
-    # Where even the lower bound overflows, the largest float is still a lower bound.
-    least = min(min(powers), sys.float_info.max)
-    most = max(max(powers), -sys.float_info.max)
-    return _outward(-math.inf if x[0] == -math.inf else least, math.inf if math.inf in x else most)
-
-
 # --- the table ---------------------------------------------------------------------------------
 
 
@@ -798,7 +522,7 @@ COS = Unit(
     latex=r"\cos\left({0}\right)",
     c="cos({0})",
     python="np.cos({0})",
-    interval=_cos_interval,
+    interval=cos_interval,
     period=2.0 * math.pi,
     parity=EVEN,
     code=1,
@@ -811,7 +535,7 @@ SIN = Unit(
     latex=r"\sin\left({0}\right)",
     c="sin({0})",
     python="np.sin({0})",
-    interval=_sin_interval,
+    interval=sin_interval,
     period=2.0 * math.pi,
     parity=ODD,
     code=2,
@@ -824,7 +548,7 @@ EXP = Unit(
     latex=r"\exp\left({0}\right)",
     c="exp({0})",
     python="np.exp({0})",
-    interval=_exp_interval,
+    interval=exp_interval,
     limit=EXP_LIMIT,
     code=3,
 )
@@ -838,7 +562,7 @@ LOG = Unit(
     c="((({0}) > 0.0) ? log({0}) : NAN)",
     python="np.log(np.where({0} > 0, {0}, np.nan))",
     templates={"excel": "LN({0})", "modelica": "log({0})"},
-    interval=_log_interval,
+    interval=log_interval,
     code=4,
 )
 SQRT = Unit(
@@ -865,7 +589,7 @@ SQUARE = Unit(
     c="(({0}) * ({0}))",
     python="np.square({0})",
     templates={"excel": "POWER({0},2)"},
-    interval=_square_interval,
+    interval=square_interval,
     powers=(2.0,),
     parity=EVEN,
     code=6,
@@ -878,7 +602,7 @@ MUL = Unit(
     latex=r"\left({0}\right) \left({1}\right)",
     c="(({0}) * ({1}))",
     python="({0}) * ({1})",
-    interval=_mul_interval,
+    interval=mul_interval,
     powers=(1.0, 1.0),
     code=7,
 )
@@ -897,7 +621,7 @@ DIV = Unit(
     c="((({1}) == 0.0) ? NAN : (({0}) / ({1})))",
     python="({0}) / np.where({1} == 0, np.nan, {1})",
     templates={"excel": "(({0}) / ({1}))", "modelica": "(({0}) / ({1}))"},
-    interval=_div_interval,
+    interval=div_interval,
     powers=(1.0, -1.0),
     # The straight line replaces 1/b by its tangent; the numerator multiplies it.
     cross=lambda z, inside: -(z[1] - inside[1]) / inside[1] ** 2,
@@ -987,7 +711,7 @@ TANH = Unit(
     latex=r"\tanh\left({0}\right)",
     c="tanh({0})",
     python="np.tanh({0})",
-    interval=_rising(math.tanh),
+    interval=rising(math.tanh),
     parity=ODD,
     code=9,
 )
@@ -999,7 +723,7 @@ ATAN = Unit(
     latex=r"\arctan\left({0}\right)",
     c="atan({0})",
     python="np.arctan({0})",
-    interval=_rising(math.atan),
+    interval=rising(math.atan),
     parity=ODD,
     code=10,
 )
@@ -1012,7 +736,7 @@ ABS = Unit(
     c="fabs({0})",
     python="np.abs({0})",
     templates={"mathml": "<mrow><mo>|</mo>{0}<mo>|</mo></mrow>"},
-    interval=_abs_interval,
+    interval=abs_interval,
     powers=(1.0,),
     parity=EVEN,
     sharp=True,
@@ -1052,7 +776,7 @@ LOGISTIC = Unit(
     latex=r"\operatorname{{logistic}}\left({0}\right)",
     c="(1.0 / (1.0 + exp(-({0}))))",
     python="1.0 / (1.0 + np.exp(-({0})))",
-    interval=_rising(_logistic_at),
+    interval=rising(logistic_at),
     code=14,
 )
 GAUSS = Unit(
@@ -1063,7 +787,7 @@ GAUSS = Unit(
     latex=r"\exp\left(-\left({0}\right)^{{2}}\right)",
     c="exp(-(({0}) * ({0})))",
     python="np.exp(-np.square({0}))",
-    interval=_gauss_interval,
+    interval=gauss_interval,
     parity=EVEN,
     code=15,
 )
@@ -1096,7 +820,7 @@ POWER = Unit(
         "excel": "IF(({0}) > 0,POWER({0}, {1}),NA())",
         "modelica": "ieql_defined(({0}) > 0.0, (({0}) ^ ({1})))",
     },
-    interval=_power_interval,
+    interval=power_interval,
     raises=True,
     code=17,
 )
@@ -1109,7 +833,7 @@ SIGNED_POWER = Unit(
     latex=r"\operatorname{{signed\_power}}\left({0}, {1}\right)",
     c="(({1}) > 0.0 ? copysign(pow(fabs({0}), {1}), {0}) : NAN)",
     python="np.where({1} > 0, np.copysign(np.abs({0}) ** ({1}), {0}), np.nan)",
-    interval=_signed_power_interval,
+    interval=signed_power_interval,
     parity=ODD,
     raises=True,
     code=18,

@@ -25,7 +25,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ieql.units import Unit, probe_points
+from ieql.unit_probes import probe_points
+from ieql.units import Unit
 
 __all__ = ["address_of", "call_rows"]
 
