@@ -6,7 +6,7 @@ statistics (a normal distribution, a scalar product) everything is a plain numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -178,54 +178,93 @@ def _registry() -> Any:
     return pint.UnitRegistry()
 
 
-def violation(expression: Expression, units: Mapping[str, str], target: str) -> str:
-    """What pint has against an equation whose constants are plain numbers; empty if nothing.
+def violation(
+    expression: Expression,
+    units: Mapping[str, str],
+    target: str,
+    constants: Sequence[str] | None = None,
+) -> str:
+    """What pint has against an equation; empty if nothing.
 
     The equation is computed with quantities instead of numbers, so that pint itself refuses to add
     a length to a time. The values themselves do not matter.
+
+    Parameters
+    ----------
+    expression : Expression
+        In the user's coordinates.
+    units : mapping
+        Of the inputs and the target.
+    target : str
+        The column that it is about.
+    constants : sequence of str, optional
+        The unit of each constant, in the order of `Expression.constants`, empty for plain numbers.
+        Without them all constants are plain numbers.
     """
     import pint
 
-    unit = _registry()
-    values = [
-        unit.Quantity(np.float64(1.3 + 0.17 * i), units[name])
-        for i, name in enumerate(expression.names)
-    ]
-
-    def total(s: Sum) -> Any:
-        terms = [w * values[i] for i, w in zip(s.sources, s.weights, strict=True)]
-        result = terms[0] if terms else unit.Quantity(np.float64(s.bias), "")
-        for term in terms[1:]:
-            result = result + term
-        return result + s.bias if terms and s.bias != 0.0 else result
-
     try:
         with np.errstate(all="ignore"):
-            return _computed(expression, values, total, units[target])
+            return _Computed(expression, units, constants).against(units[target])
     except (pint.DimensionalityError, pint.OffsetUnitCalculusError) as error:
         return str(error)
 
 
-def _computed(
-    expression: Expression, values: list[Any], total: Callable[[Sum], Any], target: str
-) -> str:
-    d = len(expression.names)
-    for node in expression.nodes:
-        if node.unit is EXP:
-            # exp(p log z + …) is a power, and written as one.
-            pairs = zip(node.args[0].sources, node.args[0].weights, strict=True)
-            powers = {i: p for i, p in pairs if _is_in_powers(expression, i)}
-            value = np.exp(total(expression.beside_powers(node) if powers else node.args[0]))
-            for i, p in powers.items():
-                value = value * total(expression.nodes[i - d].args[0]) ** p
-            values.append(value)
-        elif _is_in_powers(expression, len(values)):
-            values.append(_registry().Quantity(np.float64(0.0), ""))  # see above
-        else:
-            values.append(_applied(node.unit, [total(s) for s in node.args]))
-    whole = total(expression.outputs[0])
-    is_zero = not expression.outputs[0].sources and expression.outputs[0].bias == 0.0
-    return "" if is_zero or whole.check(target) else f"{whole.units} is not its unit"
+class _Computed:
+    """An equation, computed with quantities."""
+
+    def __init__(
+        self, expression: Expression, units: Mapping[str, str], constants: Sequence[str] | None
+    ) -> None:
+        unit = _registry()
+        self.expression = expression
+        self.values = [
+            unit.Quantity(np.float64(1.3 + 0.17 * i), units[name])
+            for i, name in enumerate(expression.names)
+        ]
+        given = iter(constants or ())
+        self.units = [
+            (next(given, ""), {i: next(given, "") for i in s.sources}) for s in expression.sums
+        ]
+
+    def total(self, number: int, part: Sum | None = None) -> Any:
+        """The value of a sum, or of a part of it."""
+        own, each = self.units[number]
+        s, unit = part or self.expression.sums[number], _registry()
+        terms = [
+            unit.Quantity(np.float64(w), each[i]) * self.values[i]
+            for i, w in zip(s.sources, s.weights, strict=True)
+        ]
+        if s.bias != 0.0 or not terms:
+            terms.append(unit.Quantity(np.float64(s.bias), own))
+        result = terms[0]
+        for term in terms[1:]:
+            result = result + term
+        return result
+
+    def against(self, target: str) -> str:
+        """What is wrong with the unit of the output; what is wrong before it is raised."""
+        e, d, number = self.expression, len(self.expression.names), 0
+        whose = dict[int, int]()
+        for k, node in enumerate(e.nodes, start=d):
+            whose[k] = number
+            if node.unit is EXP:
+                # exp(p log z + …) is a power, and written as one.
+                pairs = zip(node.args[0].sources, node.args[0].weights, strict=True)
+                powers = {i: p for i, p in pairs if _is_in_powers(e, i)}
+                value = np.exp(self.total(number, e.beside_powers(node) if powers else None))
+                for i, p in powers.items():
+                    value = value * self.total(whose[i]) ** p
+            elif _is_in_powers(e, k):
+                value = _registry().Quantity(np.float64(0.0), "")  # see above
+            else:
+                places = range(number, number + len(node.args))
+                value = _applied(node.unit, [self.total(place) for place in places])
+            self.values.append(value)
+            number += len(node.args)
+        whole, output = self.total(number), e.outputs[0]
+        is_zero = not output.sources and output.bias == 0.0
+        return "" if is_zero or whole.check(target) else f"{whole.units} is not its unit"
 
 
 def _applied(kind: Any, args: list[Any]) -> Any:

@@ -163,3 +163,30 @@ def test_a_model_says_where_its_validation_errors_come_from(selection, n, words)
     y = np.cos(2 * x[:, 0]) + 0.3 * rng.normal(size=n)
     model = IEQLRegressor(selection=selection, max_trainings=1, n_jobs=1, random_state=0).fit(x, y)
     assert model.fitted_.validation == words
+
+
+def spoilt_target(loss: str, weight: np.ndarray | None = None) -> Target:
+    """The line with two rows that are grossly wrong, the first and the eleventh."""
+    y = 0.3 * X + 0.01 * NOISE
+    y[[0, 10]] += 100.0
+    data = Dataset.of(X[:, None], y, sample_weight=weight)
+    return prepare(FitOptions(loss=loss), data, None, 0)[0]
+
+
+def test_rows_that_a_robust_loss_distrusts_have_no_say_in_the_search():
+    """They only weighed next to nothing: starting values and ranges were spoilt all the same."""
+    target = spoilt_target("huber")
+    distrusted = target.rows.weight < 0.01
+    assert sorted(target.rows.XT[0, distrusted]) == [X[0], X[10]]
+    assert np.ptp(target.task.train.y) < 10.0
+    assert target.task.rows.tolist() == np.flatnonzero(~distrusted).tolist()
+    assert len(target.fitting) == 40  # in the end an equation may show that they are right
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_rows_of_little_weight_of_their_own_stay_in_the_search(loss):
+    """A row measured without precision is not one that is wrong."""
+    weight = np.where(np.arange(40) % 2, 1e-6, 1.0)
+    weight[[0, 10]] = 1.0
+    rows = spoilt_target(loss, weight).task.train
+    assert np.sum(rows.weight < 0.01 * rows.weight.max()) == 20

@@ -62,6 +62,8 @@ CHOSEN_FOR_INTERVALS = 1.0
 choice was bad, errors are far larger than at the median."""
 DOMINATED = 0.9
 """Rows that lie far off are set aside during the search if the variance falls below this part."""
+LEAST_SAY = 0.01
+"""Part of its weight below which a row that a robust loss distrusts has no say in the search."""
 DEGREES = 3.0
 """Degrees of freedom of the heavy tails that noise may have."""
 LEAST_FOR_TAILS = 20
@@ -457,6 +459,7 @@ def _target(
     if options.loss == "auto":
         aside = _set_aside(own, checks)
     own, checks = trusted(own, checks, options.loss)
+    unseen = aside | _without_say(own, checks, all_rows(*measured).weight)
     counted = own.subset(~aside[: len(own)])
     zscore = Scaling.zscore(counted.y[:, None], counted.weight)
     scaling = Scaling(np.zeros(1), zscore.scale)
@@ -468,9 +471,11 @@ def _target(
         names=train.feature_names,
         prior=prior.for_parts,
         whole=None if prior.for_parts is prior else prior,
-        train=_scaled(_by_trust(own.subset(~aside[: len(own)])).head(SEARCH_ROWS), inputs, scaling),
+        train=_scaled(
+            _by_trust(own.subset(~unseen[: len(own)])).head(SEARCH_ROWS), inputs, scaling
+        ),
         validation=_scaled(
-            _by_trust(checks.subset(~_kept_back(aside, own, checks))).head(SEARCH_ROWS),
+            _by_trust(checks.subset(~_kept_back(unseen, own, checks))).head(SEARCH_ROWS),
             inputs,
             scaling,
         ),
@@ -487,7 +492,7 @@ def _target(
         shape=_shape_points(prior, train, inputs, scaling),
         scale=inputs.scale,
         unit=float(zscore.scale.item()),
-        rows=np.flatnonzero(~aside[: len(own)])[:SEARCH_ROWS],
+        rows=np.flatnonzero(~unseen[: len(own)])[:SEARCH_ROWS],
         accurate=find_criterion(options.selection).is_error_alone
         and own.n_rows >= LEAST_FOR_ACCURACY,
         max_complexity=math.inf if options.max_complexity is None else options.max_complexity,
@@ -524,11 +529,6 @@ def _shape_points(
     return ShapePoints.of(limits, data.feature_names, lower, upper)
 
 
-def _all_rows(train: Sample, validation: Sample) -> Sample:
-    """The rows of both parts; they are one where there were too few rows to part."""
-    return train if validation is train else train.joined(validation)
-
-
 def _kept_back(rows: Mask, train: Sample, validation: Sample) -> Mask:
     """The part of a mask over all rows that is about those for validation."""
     return rows if validation is train else rows[len(train) :]
@@ -543,9 +543,22 @@ def _set_aside(train: Sample, validation: Sample) -> Mask:
     aside = gross_outliers(rows.XT, rows.y) & measured_exactly(rows)
     rest = rows.subset(~aside)
     matters = len(rest) > 0 and 0.0 < rest.spread() ** 2 < DOMINATED * rows.spread() ** 2
-    # Each part must keep some rows.
-    is_left = not (aside[: len(train)].all() or _kept_back(aside, train, validation).all())
-    return aside if matters and is_left else np.zeros(len(rows), dtype=bool)
+    return aside if matters and _leaves_some(aside, train, validation) else np.zeros_like(aside)
+
+
+def _leaves_some(aside: Mask, train: Sample, validation: Sample) -> bool:
+    """Whether each part keeps some rows."""
+    return not (aside[: len(train)].all() or _kept_back(aside, train, validation).all())
+
+
+def _without_say(train: Sample, validation: Sample, measured: Array) -> Mask:
+    """Which rows a robust loss has left next to nothing of the weight that they came with.
+
+    The search does without them: not all that it does weighs the rows, and its starting values,
+    ranges and samples of rows would be spoilt.
+    """
+    unseen = all_rows(train, validation).weight < LEAST_SAY * measured
+    return unseen if _leaves_some(unseen, train, validation) else np.zeros_like(unseen)
 
 
 def reconsidered(target: Target, front: Sequence[Candidate]) -> Target:

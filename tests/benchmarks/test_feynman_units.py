@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ieql import Prior
+from ieql.equations.constant_units import constant_units
 from ieql.equations.dimensions import is_in_order
 from ieql.equations.expression import Expression
 
@@ -42,3 +43,12 @@ def test_pint_refuses_what_is_wrong(text):
 def test_pint_has_nothing_against_what_is_right(text):
     e = Expression.parse(text, ("x", "t"))
     assert violation(e, {"x": "m", "t": "s", "y": "m"}, "y") == ""
+
+
+def test_constants_have_the_units_that_are_printed():
+    e = Expression.parse("3*x + 2*exp(0.5*t) + 1", ("x", "t"))
+    units = {"x": "m", "t": "s", "y": "kg"}
+    printed = constant_units(e, Prior(quantities=units, constants="free"), "y")
+    assert violation(e, units, "y", printed) == ""
+    assert violation(e, units, "y", [unit.replace("kg", "g*s") for unit in printed])
+    assert violation(e, units, "y")  # plain numbers
