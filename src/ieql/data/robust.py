@@ -48,6 +48,9 @@ GROSS = 5.0
 FADING = 6.0
 """... and the power of the distance by which it does: among exact rows even a small part of a gross
 error is larger than all that is to be told apart."""
+FIRST_FADING = 24.0
+"""The same before there is an equation: of a wave, of which no smooth estimate knows anything but
+its size, a row eight times as far off as the wave is high must not count as a thirtieth."""
 LEAST_WEIGHT = 1e-30
 LEAST_PRECISION = 1e-4
 """A weight, beside the largest, from which on a row counts as a measured one."""
@@ -115,10 +118,10 @@ def equation_trust(residual: Floats, weight: Floats, n_constants: int) -> Floats
     return _fading(residual, GROSS * usual_size(residual, weight) / np.sqrt(left))
 
 
-def _fading(residual: Floats, edge: float) -> Floats:
+def _fading(residual: Floats, edge: float, power: float = FADING) -> Floats:
     """One up to the edge; beyond, a power of the distance in units of it, but never nothing."""
     sizes = np.abs(residual)
-    found = np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** FADING)
+    found = np.where(sizes <= edge, 1.0, (edge / np.where(sizes > 0.0, sizes, 1.0)) ** power)
     return np.maximum(found, LEAST_WEIGHT)
 
 
@@ -132,4 +135,4 @@ def first_trust(rows: Sample) -> Floats:
     if not found:
         return np.ones(len(rows))
     farthest = np.max([one.distance for one in found], axis=0)
-    return _fading(np.where(found[0].distance <= NEAR, 0.0, farthest), NEAR)
+    return _fading(np.where(found[0].distance <= NEAR, 0.0, farthest), NEAR, FIRST_FADING)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ieql.equations.expression import Expression
-from ieql.training.fast.completing import completed, rest_of
+from ieql.training.fast.completing import Rest, completed, part_of, rest_of
 from ieql.training.fast.search import FastTrainer
 from ieql.training.trainers import Budget, train
 from tasks import NAMES, make_task
@@ -45,6 +47,29 @@ def test_what_was_known_and_what_was_found_are_fitted_together():
     (found,) = completed(task, start, [part])
     assert found.rmse_train < 0.0015
     assert found.rmse_train < 0.01 * start.rmse_train
+
+
+def test_the_part_of_a_whole_has_the_constants_of_the_whole():
+    """Terms are known by how they are built; of two that are built alike one is taken for each."""
+    whole = parsed("3*x*exp(-1.1*y) + 2*cos(x) + 5*y**2 + 7*cos(4*x) + 1")
+    start = parsed("4*x*exp(-1*y) + cos(2*x) + y**3")
+    assert part_of(whole, start).text() == "3*x*exp(-1.1*y) + 2*cos(x) + 1"
+    assert part_of(start, start) == start
+
+
+def test_of_a_start_with_poor_constants_the_rest_is_told_anew():
+    """Its terms were fitted while one was missing: what they left was no simple term."""
+    task = make_task("2*sin(2*x) + cos(3*x/(y + 2)) + x*y", low=0.0, high=3.0, noise=0.002)
+    start = task.candidate(parsed("1.7*sin(1.9*x + 0.3) + x*y"))
+    first = FastTrainer()
+    rest = Rest.of(task, first, start)
+    better = task.candidate(parsed("2*sin(2*x) + 1.01*cos(2.99*x/(y + 2)) + x*y"))
+    again = rest.anew(task, first, [better])
+    assert again.start.expression.text() == "2*sin(2*x) + x*y"
+    left = again.state.tasks[0].train
+    assert left.y == pytest.approx(parsed("cos(3*x/(y + 2))").evaluate(left.XT.T)[:, 0], abs=0.02)
+    hardly_better = replace(better, rmse_train=0.9 * start.rmse_train)
+    assert rest.anew(task, first, [hardly_better]) is None
 
 
 def test_a_guess_that_lacks_a_term_gets_it_by_a_search_for_what_it_leaves():

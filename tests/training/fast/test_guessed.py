@@ -37,6 +37,14 @@ def test_a_guess_is_taken_without_the_term_that_is_missed_least_first():
     assert first.rmse_train < min(c.rmse_train for c in others)
 
 
+def test_inputs_as_they_are_count_as_one_term():
+    """A bracket of inputs, wrong as a whole, became a term for each: never were all left out."""
+    task = task_with("x*exp(-1*y) + 0.5*y**2 + 0.1*(x - 0.3*y)")
+    sources = [c.expression.outputs[0].sources for c in starts_of(task)]
+    plain = [sum(source < len(NAMES) for source in own) for own in sources]
+    assert sorted(plain) == [0, 2, 2, 2]
+
+
 def test_one_wrong_term_is_replaced():
     task = task_with(WRONG)
     errors = []

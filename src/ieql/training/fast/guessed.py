@@ -71,13 +71,17 @@ def _starts_of(task: Task, guess: Expression) -> list[Candidate]:
 
 
 def _without_a_term(task: Task, expression: Expression) -> list[Candidate]:
+    """Without each term; inputs as they are count as one, as a bracket of them is one to a user."""
     total = expression.outputs[0]
-    if len(total.sources) < 2:
+    plain = [j for j, source in enumerate(total.sources) if source < len(expression.names)]
+    terms = [[j] for j in range(len(total.sources)) if j not in plain]
+    terms += [plain] if plain else []
+    if len(terms) < 2:
         return []
     sample = task.train.head(ROWS)
     found = []
-    for j in range(len(total.sources)):
-        others = [i for i in range(len(total.sources)) if i != j]
+    for term in terms:
+        others = [i for i in range(len(total.sources)) if i not in term]
         rest = Sum(
             total.bias,
             tuple(total.sources[i] for i in others),

@@ -23,7 +23,7 @@ from ieql.equations.expression import Expression
 from ieql.selection import Candidate
 from ieql.training.fast.accurate import can_be_accurate, least_worth
 from ieql.training.fast.complete import Coverage
-from ieql.training.fast.completing import completed, rest_of
+from ieql.training.fast.completing import Rest, completed
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
@@ -127,6 +127,18 @@ class FastTrainer(Trainer):
         # Several threads add up in an order of their own, and small matrices are slower by them.
         with threadpool_limits(limits=1):
             self._step(state, budget)
+
+    def sketch(self, state: FastState, budget: Budget) -> None:
+        """A step, but the first one does without trying all structures of small sizes."""
+        from threadpoolctl import threadpool_limits
+
+        if state.number:
+            self.step(state, budget)
+            return
+        with threadpool_limits(limits=1):
+            for k in range(len(state.tasks)):
+                _first_look(state, k, budget)
+            self._round(state, budget)
 
     def _step(self, state: FastState, budget: Budget) -> None:
         for k in range(len(state.tasks)):
@@ -281,21 +293,27 @@ def _complete(
     """Search in turn for what each start leaves, until one of them leaves nothing but noise."""
     task, progress = state.tasks[k], state.progress[k]
     trainer = FastTrainer(numbers)
-    rests = [rest_of(task, start.expression) for start in starts]
-    parts = [None if rest is None else trainer.first([rest]) for rest in rests]
-    for number in range(TRAININGS_FOR_REST):
-        limits = replace(budget, max_trainings=number + 1, n_jobs=1, tell=lambda: None)
-        for start, part in zip(starts, parts, strict=True):
-            if progress.exact or progress.at_noise:
-                return
-            if part is None or trainer.done(part, limits):
-                continue
-            trainer.step(part, limits)
-            for candidate in completed(task, start, list(part.archives[0].front)):
-                state.add(k, candidate)
-            for _ in range(2):
-                _measure(state, k, budget)
-            budget.tell()
+    searches = [Rest.of(task, trainer, start) for start in starts]
+    for _ in range(TRAININGS_FOR_REST):
+        for place in range(len(searches)):
+            while (search := searches[place]) is not None:
+                if progress.exact or progress.at_noise:
+                    return
+                number = search.state.number + 1
+                limits = replace(budget, max_trainings=number, n_jobs=1, tell=lambda: None)
+                if trainer.done(search.state, limits):
+                    break
+                trainer.sketch(search.state, limits)
+                found = completed(task, search.start, list(search.state.archives[0].front))
+                for candidate in found:
+                    state.add(k, candidate)
+                for _ in range(2):
+                    _measure(state, k, budget)
+                budget.tell()
+                again = search.anew(task, trainer, found)
+                if again is None:
+                    break
+                searches[place] = again
 
 
 def _first_look(state: FastState, k: int, budget: Budget) -> None:
@@ -391,6 +409,9 @@ def _measure(state: FastState, k: int, budget: Budget) -> None:
         progress.at_noise = False
     elif not progress.at_noise and not (task.steered and _is_worse_outside(best)):
         # Only what has stood for a round is worth the test.
+        if state.tested.get(k) == (best.expression, state.number):
+            return
+        state.tested[k] = best.expression, state.number
         rng = np.random.default_rng((budget.seed, k, state.number))
         with np.errstate(all="ignore"):
             progress.at_noise = looks_like_noise(task, best.expression, rng)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ieql.equations.expression import Expression
 from ieql.training.fast.complete import Coverage
 from ieql.training.fast.island import KINDS
 from ieql.training.trainers import State
@@ -127,6 +128,9 @@ class FastState(State):
     """Trainings for accuracy per target that were planned in the rounds that are over."""
     accuracy_due: int = 0
     """Rounds for accuracy that come before the next other one."""
+    tested: dict[int, tuple[Expression, int]] = field(default_factory=dict)
+    """What was last seen to leave more than noise, by target: the equation, and `number` then. As
+    long as both stand, testing it again, after each of many empty sizes, would tell the same."""
 
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
