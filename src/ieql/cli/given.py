@@ -116,7 +116,10 @@ def _read_inputs(path: Path, inputs: Sequence[str], what: str) -> dict[str, Any]
     try:
         found = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise IeqlError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from error
+        raise IeqlError(
+            f"Cannot read {str(path)!r}: {error.strerror or error}. Give {what} in a YAML file "
+            "with lines like 'speed: [0, 6000]', one per input."
+        ) from error
     except UnicodeDecodeError as error:
         raise IeqlError(f"{str(path)!r} is not a YAML file: it is not UTF-8 text.") from error
     except IeqlError as error:

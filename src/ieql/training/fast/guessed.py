@@ -24,7 +24,7 @@ EXPLAINS = 0.98
 """Part of the mean's error that a guess must be below to be looked at."""
 MOST_GUESSES = 2
 """Guesses around which is looked, the best ones, ..."""
-MOST_STARTS, FEW_STARTS, MANY_GUESSES = 4, 2, 8
+MOST_STARTS, FEW_STARTS, MANY_GUESSES = 4, 1, 8
 """... from so many starts together, from fewer if there are more guesses than this, ..."""
 MOVES = 3
 """... with so many moves of growth from each: one term is wrong, not all."""
