@@ -120,7 +120,10 @@ def bad_guesses(problem: Problem, data: Data, n: int = N_BAD) -> list[str]:
         names = list(problem.names)
         size = int(rng.integers(1, min(len(names), 3) + 1))
         chosen = sorted(rng.choice(names, size, replace=False).tolist(), key=names.index)
-        drawn = random_equations.formula(_ranges(data, chosen), rng)
+        try:
+            drawn = random_equations.formula(_ranges(data, chosen), rng)
+        except ZeroDivisionError:  # a term without spread in these ranges
+            continue
         guess = with_free_constants(drawn)
         if Expression.parse(drawn, problem.names).inputs_used:
             found.append(guess)

@@ -10,6 +10,7 @@ is printed for it (`feynman_units.violation`). Fronts are short searches of
 in turn with constants that are plain numbers, may have any unit, or may have the units of a list.
 
     python benchmarks/pint_fronts.py --fronts 1000 --out pint_fronts.json
+    python benchmarks/pint_fronts.py --fronts 500 --first 10000 --out pint_fronts_2.json
 
 Results are written after each search; the same command goes on where it was stopped.
 """
@@ -142,14 +143,14 @@ def _line(name: str, runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _run(arguments: argparse.Namespace) -> None:
     warm_up(1)
-    about = {"trainings": arguments.trainings}
+    about = {"trainings": arguments.trainings, "first": arguments.first}
     runs: list[dict[str, Any]] = []
     if arguments.out is not None and arguments.out.exists():
         before = read_results(arguments.out)
         if before["about"] != about:
             raise ValueError(f"{arguments.out} was made with other arguments.")
         runs = list(before["runs"])
-    number = max((r["number"] for r in runs), default=-1)
+    number = max((r["number"] for r in runs), default=arguments.first - 1)
     while sum("equations" in r for r in runs) < arguments.fronts:
         number += 1
         runs.append(_front(number, arguments.trainings))
@@ -167,6 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="What pint has against fronts of searches.")
     parser.add_argument("--fronts", type=int, default=1000)
     parser.add_argument("--trainings", type=int, default=1, help="of each search")
+    parser.add_argument("--first", type=int, default=0, help="number of the first table")
     parser.add_argument("--out", type=Path, help="result file")
     arguments = parser.parse_args(argv)
     return exit_code(lambda: _run(arguments), "fronts")

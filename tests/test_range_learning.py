@@ -115,6 +115,9 @@ def test_on_the_command_line_and_resumed(table) -> None:
     np.testing.assert_array_equal(asked.ranges, table[["least", "most"]])
     assert not asked.y["reading"].isna().any()
     before = IEQLRegressor.load("run/model.json").equations_
+    # The limit of detection was taken for what had been measured.
+    tried = ieql("try", "run", "a*dose**2 + b").output.split()
+    assert float(tried[tried.index("a") + 2]) == pytest.approx(3, abs=0.05)
     result = ieql("resume", "run", "--trainings", "5", "--time", "60", "--jobs", "1")
     assert result.exit_code == 0, result.output
     after = IEQLRegressor.load("run/model.json").equations_
@@ -147,3 +150,14 @@ def test_a_range_that_is_none_is_refused(table, given, says) -> None:
     result = ieql("fit", "readings.csv", "--target", "reading", "--target-range", given, *more)
     assert result.exit_code == 2
     assert says in result.stderr.replace("\n", " ")
+
+
+def test_an_equation_of_ones_own_is_fitted_to_the_ranges_too(tmp_path):
+    y, bounds = censored()
+    model = regressor().fit(X, y, y_range=bounds)
+    model.save(tmp_path / "model.json")
+    again = IEQLRegressor.load(tmp_path / "model.json")
+    given = again.try_equation("a*dose**2 + b", X=X, y=y, y_range=bounds)
+    for row in (model.try_equation("a*dose**2 + b"), given):
+        a, b = (value for value, _ in row.attrs["constants"].values())
+        assert (a, b) == (pytest.approx(3, abs=0.05), pytest.approx(1, abs=0.2))

@@ -97,6 +97,8 @@ def judged(
         error *= target.flattery(expression) if constants else 1.0
         candidate = replace(candidate, rmse_validation=error)
     chosen = model.fronts[output][model.selected[output]]
+    # What the constants of a fleet's other devices cost is no matter of this one's rows.
+    chosen = replace(chosen, saved=max(chosen.saved, 0.0))
     with np.errstate(all="ignore"):
         theirs, own = target.lengths([chosen, candidate]) / 2.0
     has_values = math.isfinite(candidate.rmse_train)

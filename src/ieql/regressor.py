@@ -780,6 +780,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         y: Any = None,
         sample_weight: Any = None,
         sigma: Any = None,
+        y_range: Any = None,
     ) -> pd.Series:
         """An equation of one's own beside the front: fitted to the same rows, and judged alike.
 
@@ -793,7 +794,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             takes it as it stands. Beside names, numbers stay as they are.
         output : int, default 0
             For which output it is.
-        X, y, sample_weight, sigma : optional
+        X, y, sample_weight, sigma, y_range : optional
             The rows of the fit, for a model that was loaded: they are not saved with it.
 
         Returns
@@ -813,7 +814,7 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
         from ieql.own_equation import judged
 
         model = self._fitted()
-        measured, seed = self._rows_of_fit(X, y, _weight(X, sample_weight, sigma))
+        measured, seed = self._rows_of_fit(X, y, _weight(X, sample_weight, sigma), y_range)
         k = self._checked_output(output)
         own = judged(model, measured, text, k, refit, seed)
         row: dict[str, Any] = {"output": model.targets[k]} if len(model.targets) > 1 else {}
@@ -856,26 +857,32 @@ class IEQLRegressor(PlotMethods, FitOptions, RegressorMixin, BaseEstimator):  # 
             k, row = next((k, r) for k, r in enumerate(rows) if r is not None)
         return prove(model.candidate(row, k).expression, model.domain, model.limits)
 
-    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Measurements, int]:
+    def _rows_of_fit(
+        self, X: Any, y: Any, sample_weight: Any, y_range: Any
+    ) -> tuple[Measurements, int]:
         """What the model has learned from, and the seed: as it was at the fit, or given again."""
+        model = self._fitted()
+        if model.groups:
+            raise IeqlError(
+                "The rows belong to several groups; try the equation in one of them: "
+                "model.group(name).try_equation(text, X=X, y=y) with the rows of that group."
+            )
         if X is None:
             known: tuple[Measurements, int] | None = getattr(self, "_learned_from", None)
-            if self._fitted().groups:
-                raise IeqlError(
-                    "The rows belong to several groups; try the equation in one of them: "
-                    "model.group(name).try_equation(text, X=X, y=y) with the rows of that group."
-                )
             if known is None:
                 raise IeqlError(
                     "The rows of the fit are not saved with a model; give them again as X and y."
                 )
             return known
-        model = self._fitted()
         table = self._rows_to_predict(_with_levels(as_pandas(X), "X", model.categories)[0])
-        if y is None:
+        if y is None and y_range is None:
             raise IeqlError("Give X and y together, or neither.")
+        if y_range is not None:
+            y, y_range = _with_values(y, y_range, len(table))
         targets = self._checked_targets(y, table)
-        data = Dataset.of(table, targets, sample_weight, model.box, model.names, model.targets)
+        data = Dataset.of(
+            table, targets, sample_weight, model.box, model.names, model.targets, ranges=y_range
+        )
         return Measurements(data, table, targets), seed_of(seed_number(model.options))
 
     def recalibrate(

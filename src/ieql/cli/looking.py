@@ -150,6 +150,10 @@ def try_equation(
         str | None,
         typer.Option(metavar="NAME", help="The output that it is for.  [default: the first]"),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="In the rows of this group, for a fit with --groups."),
+    ] = None,
 ) -> None:
     """Fit an equation of your own to the rows of a run, and say how it stands beside the front."""
     model = load(run)
@@ -170,9 +174,20 @@ def try_equation(
             f"{model.fitted_.n_data_rows} at the fit; fit it again, or restore the file."
         )
     output = 0 if target is None else names.index(target)
-    row = model.try_equation(
-        equation, refit, output=output, X=asked.X, y=asked.y, sample_weight=asked.weight
-    )
+    given = {
+        "X": asked.X, "y": asked.y, "sample_weight": asked.weight, "y_range": asked.ranges
+    }  # fmt: skip
+    if model.groups_ and group is None:
+        raise IeqlError(
+            f"The rows of the run in {str(run)!r} belong to several groups; say in which one to "
+            f"try the equation, as in --group {model.groups_[0]!r}."
+        )
+    if group is not None:
+        model = model.group(group)
+        assert asked.groups is not None
+        own = (asked.groups.astype(str) == group).to_numpy()
+        given = {key: None if rows is None else rows[own] for key, rows in given.items()}
+    row = model.try_equation(equation, refit, output=output, **given)
     typer.echo(visible(f"{names[output]} = {row['equation']}"))
     for name, (value, error) in row.attrs["constants"].items():
         typer.echo(visible(f"  {name} = {value:.6g} ± {error:.2g}"))
