@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from ieql import Prior, Unit
 from ieql.equations.dimensions import (
+    MANY_PAIRS,
+    MOST_POSSIBLE,
     DimensionRule,
     check_possible,
     is_in_order,
@@ -18,6 +20,7 @@ from ieql.equations.dimensions import (
 from ieql.equations.expression import Expression
 from ieql.errors import IeqlError
 from ieql.quantities import quantity
+from ieql.units import DIV, MUL
 from strategies import expressions
 
 NAMES = ("m", "v", "u", "h", "g", "t", "a")
@@ -230,3 +233,44 @@ def test_what_was_mended_is_right(e):
 def test_exponents_that_nearly_cancel_are_wrong():
     """V1**-0.0014232*V2**0.0014233244 was once taken for a plain number, and shown."""
     assert not holds("a*v**-0.0014232*u**0.0014233244", "1")
+
+
+# --- constants with several units -----------------------------------------------------------------
+
+
+def listing(*units):
+    return DimensionRule(
+        NAMES, [quantity(UNITS[n]) for n in NAMES], quantity("J"), [quantity(u) for u in units]
+    )
+
+
+def test_with_several_listed_units_an_equation_is_judged_in_time():
+    """Each sum multiplied what its terms may be: the products of this one took minutes, so that a
+    fit with such a list did not end."""
+    constants = ["m/s**2", "J/K", "Hz"]
+    assert holds("m*v**2 + 3*m*h", "J", constants)  # 3 m/s²
+    nested = Expression.parse("((v*h)*(g*t))*((u*m)*(h*t))", NAMES)
+    values = listing(*constants)._values(nested, {}, 1e-10)
+    assert values is None or max(len(value.possible) for value in values) <= MOST_POSSIBLE
+
+
+def test_what_is_thought_of_is_near_to_what_there_is():
+    rule = listing("m/s**2", "J/K", "Hz")
+    speed = rule.sum([frozenset([rule.inputs[1]])], offset=True)
+    square = rule.unit(MUL, [rule._weighted(speed), rule._weighted(speed)])
+    assert len(square) == MOST_POSSIBLE
+    assert {rule.plain, rule.inputs[1]} <= square
+
+
+def test_products_of_many_dimensions_are_those_of_pairs():
+    rule = listing("m/s**2", "Hz")
+    some = [rule._weighted(frozenset([d])) for d in rule.inputs[:2]]
+    assert len(some[0]) * len(some[1]) > MANY_PAIRS
+    pairs = {
+        tuple(int(p * a + q * b) for a, b in zip(one, other, strict=True))
+        for (p, q) in [(1.0, -1.0)]
+        for one in some[0]
+        for other in some[1]
+    }
+    assert rule.unit(DIV, some) <= pairs
+    assert len(rule.unit(DIV, some)) == min(len(pairs), MOST_POSSIBLE)

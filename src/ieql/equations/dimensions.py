@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, product
+
+import numpy as np
 
 from ieql.equations.expression import Expression, Node, Sum
 from ieql.errors import IeqlError, shown
@@ -58,6 +60,12 @@ STEPS = (PARTS // 2, PARTS // 3, PARTS // 4, PARTS // 5)
 LOOSE, STRICT = 0.02, 1e-10
 """How far a fitted exponent may be from one that makes dimensions right: before it is rounded, and
 in an equation that is shown."""
+MOST_POSSIBLE = 96
+"""Dimensions that one source is thought to have, at most: those nearest to what there is. Where
+constants may have several units, each level multiplies them, and a product of two such sums took
+minutes; equations that need the others are not permitted."""
+MANY_PAIRS = 50
+"""Of dimensions, from which on their products are computed as arrays."""
 MOST_CHOICES = 64
 """Dimensions of units used twice that are tried, where constants may have several."""
 
@@ -163,8 +171,8 @@ class DimensionRule:
         if len(self.constants) == 1:
             return possible
         if possible not in self._known_sums:
-            self._known_sums[possible] = frozenset(
-                _plus(d, c) for d in possible for c in self.constants
+            self._known_sums[possible] = self._nearest(
+                {_plus(d, c) for d in possible for c in self.constants}
             )
         return self._known_sums[possible]
 
@@ -201,6 +209,8 @@ class DimensionRule:
 
     def _product(self, powers: Sequence[float], arguments: Sequence[Possible]) -> Possible:
         """What a product of powers may have."""
+        if math.prod(map(len, arguments)) > MANY_PAIRS:
+            return self._nearest(_many_products(powers, arguments))
         found = set()
         for dimensions in product(*arguments):
             exponents = [
@@ -210,7 +220,20 @@ class DimensionRule:
             total = tuple([int(e) for e in exponents])
             if total == tuple(exponents):  # else a root of a root of …, which nobody means
                 found.add(total)
-        return frozenset(found)
+        return self._nearest(found)
+
+    def _nearest(self, dimensions: Collection[Dimension]) -> Possible:
+        """Those nearest to plain numbers, to an input or to the target, if there are too many."""
+        if len(dimensions) <= MOST_POSSIBLE:
+            return frozenset(dimensions)
+        anchors = (self.plain, self.target, *self.inputs)
+
+        def far(d: Dimension) -> int:
+            return min(
+                sum(abs(a - b) for a, b in zip(d, anchor, strict=True)) for anchor in anchors
+            )
+
+        return frozenset(sorted(dimensions, key=lambda d: (far(d), d))[:MOST_POSSIBLE])
 
     def is_target(self, possible: Possible) -> bool:
         """Whether a sum may be the whole right-hand side."""
@@ -406,6 +429,16 @@ class DimensionRule:
         )
 
 
+def _many_products(powers: Sequence[float], arguments: Sequence[Possible]) -> Collection[Dimension]:
+    """What products of powers have, of all combinations of dimensions."""
+    total = np.zeros((1, len(next(iter(arguments[0])))))
+    for p, possible in zip(powers, arguments, strict=True):
+        own = p * np.array(sorted(possible), dtype=float)
+        total = (total[:, None, :] + own[None, :, :]).reshape(-1, own.shape[1])
+    whole = total[np.all(total == np.rint(total), axis=1)].astype(np.int64)
+    return {tuple(row) for row in np.unique(whole, axis=0).tolist()}
+
+
 def rule_of(prior: Prior, names: Sequence[str]) -> DimensionRule | None:
     """What a prior that is about one target (`Prior.for_target`) says about dimensions, if it does.
 
@@ -461,6 +494,10 @@ def _only(value: _Value) -> Dimension | None:
 
 def _plus(a: Dimension, b: Dimension) -> Dimension:
     return tuple([x + y for x, y in zip(a, b, strict=True)])
+
+
+def _minus(a: Dimension, b: Dimension) -> Dimension:
+    return tuple([x - y for x, y in zip(a, b, strict=True)])
 
 
 def _is_small(logarithm: tuple[float, ...] | None, tolerance: float) -> bool:
