@@ -187,7 +187,8 @@ def violation(
     """What pint has against an equation; empty if nothing.
 
     The equation is computed with quantities instead of numbers, so that pint itself refuses to add
-    a length to a time. The values themselves do not matter.
+    a length to a time. The values themselves do not matter. Where constants have units, exponents
+    of units are compared to two decimals: those that are printed are near thousandths.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ class _Computed:
             unit.Quantity(np.float64(1.3 + 0.17 * i), units[name])
             for i, name in enumerate(expression.names)
         ]
-        given = iter(constants or ())
+        given, self.is_rounded = iter(constants or ()), constants is not None
         self.units = [
             (next(given, ""), {i: next(given, "") for i in s.sources}) for s in expression.sums
         ]
@@ -237,6 +238,8 @@ class _Computed:
         ]
         if s.bias != 0.0 or not terms:
             terms.append(unit.Quantity(np.float64(s.bias), own))
+        if self.is_rounded:
+            terms = [_rounded(term) for term in terms]
         result = terms[0]
         for term in terms[1:]:
             result = result + term
@@ -264,7 +267,22 @@ class _Computed:
             number += len(node.args)
         whole, output = self.total(number), e.outputs[0]
         is_zero = not output.sources and output.bias == 0.0
-        return "" if is_zero or whole.check(target) else f"{whole.units} is not its unit"
+        wanted = _registry().Quantity(np.float64(1.0), target)
+        if self.is_rounded:
+            whole, wanted = _rounded(whole), _rounded(wanted)
+        is_right = is_zero or whole.dimensionality == wanted.dimensionality
+        return "" if is_right else f"{whole.units} is not its unit"
+
+
+def _rounded(value: Any) -> Any:
+    """A quantity in base units, with exponents of two decimals."""
+    base = value.to_base_units()
+    powers = {name: round(float(p), 2) for name, p in base.unit_items()}
+    unit = _registry().Unit("dimensionless")
+    for name, p in powers.items():
+        if p:
+            unit = unit * _registry().Unit(name) ** p
+    return _registry().Quantity(base.magnitude, unit)
 
 
 def _applied(kind: Any, args: list[Any]) -> Any:

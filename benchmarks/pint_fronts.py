@@ -22,6 +22,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,11 @@ def _of_feynman(number: int) -> Table:
     return X, data.y.iloc[:N_ROWS].rename(TARGET), units_of(equation.name, tuple(X), TARGET)
 
 
+def is_number(unit: str) -> bool:
+    """Whether a unit is none but a conversion, such as min/s."""
+    return not unit or not quantity(unit).dimension
+
+
 def judged(model: IEQLRegressor, prior: Mapping[str, Any]) -> dict[str, Any]:
     """How many equations are on the front, and what pint has against them."""
     units, found = prior["quantities"], {"equations": 0, "violations": [], "too_long": 0}
@@ -94,10 +100,11 @@ def judged(model: IEQLRegressor, prior: Mapping[str, Any]) -> dict[str, Any]:
             found["too_long"] += 1  # the units of its constants are not printed
             continue
         printed = constant_units(e, Prior.of(prior), TARGET)
-        if prior["constants"] == "plain" and any(printed):
+        if prior["constants"] == "plain" and not all(map(is_number, printed)):
             found["violations"].append(f"{e.text()}: a constant has a unit")
         found["equations"] += 1
-        against = violation(e, units, TARGET, printed)
+        is_strict = prior["constants"] == "plain" and not any(printed)
+        against = violation(e, units, TARGET, None if is_strict else printed)
         if against:
             found["violations"].append(f"{e.text()}: {against}")
     return found
@@ -150,9 +157,12 @@ def _run(arguments: argparse.Namespace) -> None:
         if before["about"] != about:
             raise ValueError(f"{arguments.out} was made with other arguments.")
         runs = list(before["runs"])
-    number = max((r["number"] for r in runs), default=arguments.first - 1)
-    while sum("equations" in r for r in runs) < arguments.fronts:
-        number += 1
+    known = {r["number"] for r in runs}
+    for number in count(arguments.first):
+        if sum("equations" in r for r in runs) >= arguments.fronts:
+            break
+        if number in known:
+            continue
         runs.append(_front(number, arguments.trainings))
         for text in runs[-1].get("violations", ()):
             print(f"front {number}: {text}", flush=True)
