@@ -168,6 +168,10 @@ def measured_in_units(name: str, draw: Callable[[int], Data], seed: int) -> Data
     return replace(data, y=y, model_options={**data.model_options, "prior": prior})
 
 
+ALIKE = 0.01
+"""Difference of exponents of units that is rounding, where constants have printed units."""
+
+
 # --- a second opinion --------------------------------------------------------------------------
 
 
@@ -188,7 +192,7 @@ def violation(
 
     The equation is computed with quantities instead of numbers, so that pint itself refuses to add
     a length to a time. The values themselves do not matter. Where constants have units, exponents
-    of units are compared to two decimals: those that are printed are near thousandths.
+    of units may differ by a hundredth (`ALIKE`): those that are printed are near thousandths.
 
     Parameters
     ----------
@@ -238,12 +242,21 @@ class _Computed:
         ]
         if s.bias != 0.0 or not terms:
             terms.append(unit.Quantity(np.float64(s.bias), own))
-        if self.is_rounded:
-            terms = [_rounded(term) for term in terms]
         result = terms[0]
         for term in terms[1:]:
-            result = result + term
+            result = result + self.in_units_of(result, term)
         return result
+
+    def in_units_of(self, one: Any, other: Any) -> Any:
+        """The other quantity in the units of one, if they are alike."""
+        if not self.is_rounded:
+            return other
+        one, other = one.to_base_units(), other.to_base_units()
+        powers = [dict(q.unit_items()) for q in (one, other)]
+        names = set(powers[0]) | set(powers[1])
+        off = [abs(float(powers[0].get(n, 0)) - float(powers[1].get(n, 0))) for n in names]
+        is_alike = max(off, default=0.0) < ALIKE
+        return _registry().Quantity(other.magnitude, one.units) if is_alike else other
 
     def against(self, target: str) -> str:
         """What is wrong with the unit of the output; what is wrong before it is raised."""
@@ -255,47 +268,37 @@ class _Computed:
                 # exp(p log z + …) is a power, and written as one.
                 pairs = zip(node.args[0].sources, node.args[0].weights, strict=True)
                 powers = {i: p for i, p in pairs if _is_in_powers(e, i)}
-                value = np.exp(self.total(number, e.beside_powers(node) if powers else None))
+                value = self.applied(
+                    EXP, [self.total(number, e.beside_powers(node) if powers else None)]
+                )
                 for i, p in powers.items():
                     value = value * self.total(whose[i]) ** p
             elif _is_in_powers(e, k):
                 value = _registry().Quantity(np.float64(0.0), "")  # see above
             else:
                 places = range(number, number + len(node.args))
-                value = _applied(node.unit, [self.total(place) for place in places])
+                value = self.applied(node.unit, [self.total(place) for place in places])
             self.values.append(value)
             number += len(node.args)
         whole, output = self.total(number), e.outputs[0]
         is_zero = not output.sources and output.bias == 0.0
         wanted = _registry().Quantity(np.float64(1.0), target)
-        if self.is_rounded:
-            whole, wanted = _rounded(whole), _rounded(wanted)
-        is_right = is_zero or whole.dimensionality == wanted.dimensionality
+        is_right = is_zero or self.in_units_of(wanted, whole).check(wanted.dimensionality)
         return "" if is_right else f"{whole.units} is not its unit"
 
-
-def _rounded(value: Any) -> Any:
-    """A quantity in base units, with exponents of two decimals."""
-    base = value.to_base_units()
-    powers = {name: round(float(p), 2) for name, p in base.unit_items()}
-    unit = _registry().Unit("dimensionless")
-    for name, p in powers.items():
-        if p:
-            unit = unit * _registry().Unit(name) ** p
-    return _registry().Quantity(base.magnitude, unit)
-
-
-def _applied(kind: Any, args: list[Any]) -> Any:
-    if kind is MUL:
-        return args[0] * args[1]
-    if kind is DIV:
-        return args[0] / args[1]
-    if kind is SQUARE:
-        return args[0] ** 2
-    if kind is SQRT:
-        return abs(args[0]) ** 0.5
-    plain = args[0].to("dimensionless").magnitude
-    return _registry().Quantity(kind(np.array([plain]))[0], "")
+    def applied(self, kind: Any, args: list[Any]) -> Any:
+        """A unit of the network, applied to quantities."""
+        if kind is MUL:
+            return args[0] * args[1]
+        if kind is DIV:
+            return args[0] / args[1]
+        if kind is SQUARE:
+            return args[0] ** 2
+        if kind is SQRT:
+            return abs(args[0]) ** 0.5
+        number = _registry().Quantity(np.float64(1.0), "")
+        plain = self.in_units_of(number, args[0]).to("dimensionless").magnitude
+        return _registry().Quantity(kind(np.array([plain]))[0], "")
 
 
 def _is_in_powers(expression: Expression, source: int) -> bool:
