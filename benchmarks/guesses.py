@@ -122,7 +122,7 @@ def bad_guesses(problem: Problem, data: Data, n: int = N_BAD) -> list[str]:
         chosen = sorted(rng.choice(names, size, replace=False).tolist(), key=names.index)
         try:
             drawn = random_equations.formula(_ranges(data, chosen), rng)
-        except ZeroDivisionError:  # a term without spread in these ranges
+        except (ValueError, ZeroDivisionError):  # a term without values, or spread, in these ranges
             continue
         guess = with_free_constants(drawn)
         if Expression.parse(drawn, problem.names).inputs_used:
