@@ -48,7 +48,7 @@ from ieql.training.fast.search import FastTrainer
 from ieql.training.trainers import Budget, State, train
 from problems import Data, Problem
 from suites import suite
-from tables import exit_code, read_results, write_results
+from tables import earlier_runs, exit_code, write_results
 
 __all__ = ["bad_guesses", "guess_with_a_wrong_term", "main", "seconds_to_truth", "terms"]
 
@@ -267,14 +267,8 @@ KEYS = ("without", "with", "with_bad")
 
 def _run(arguments: argparse.Namespace) -> None:
     warm_up(1)
-    earlier: list[dict[str, Any]] = []
     about = {k: v for k, v in vars(arguments).items() if k not in ("out", "problems")}
-    if arguments.out is not None and arguments.out.exists():
-        before = read_results(arguments.out)
-        if before["about"] != about:
-            raise ValueError(f"{arguments.out} was made with other arguments.")
-        earlier = before["runs"]
-    runs = list(earlier)
+    runs = earlier_runs(arguments.out, about)
     known = {r["problem"] for r in runs}
     problems = suite("random", noise=NOISE, family=arguments.family, n=None)
     for number, problem in enumerate(problems):

@@ -38,7 +38,7 @@ from ieql.errors import IeqlError
 from ieql.prior import Prior
 from ieql.quantities import quantity, unit_text
 from suites import suite
-from tables import exit_code, read_results, write_results
+from tables import earlier_runs, exit_code, write_results
 
 __all__ = ["drawn_table", "judged", "main"]
 
@@ -151,12 +151,7 @@ def _line(name: str, runs: Sequence[Mapping[str, Any]]) -> str:
 def _run(arguments: argparse.Namespace) -> None:
     warm_up(1)
     about = {"trainings": arguments.trainings, "first": arguments.first}
-    runs: list[dict[str, Any]] = []
-    if arguments.out is not None and arguments.out.exists():
-        before = read_results(arguments.out)
-        if before["about"] != about:
-            raise ValueError(f"{arguments.out} was made with other arguments.")
-        runs = list(before["runs"])
+    runs = earlier_runs(arguments.out, about)
     known = {r["number"] for r in runs}
     for number in count(arguments.first):
         if sum("equations" in r for r in runs) >= arguments.fronts:

@@ -15,6 +15,7 @@ import numpy as np
 
 __all__ = [
     "comparison",
+    "earlier_runs",
     "exit_code",
     "median",
     "plain",
@@ -48,6 +49,16 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(found, dict) or not {"about", "runs"} <= set(found):
         raise ValueError(f"{str(path)!r} is not a result file of this benchmark.")
     return found
+
+
+def earlier_runs(path: Path | None, about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The runs that a result file holds already; none if there is no file yet."""
+    if path is None or not path.exists():
+        return []
+    before = read_results(path)
+    if before["about"] != about:
+        raise ValueError(f"{path} was made with other arguments.")
+    return list(before["runs"])
 
 
 def plain(value: Any) -> Any:

@@ -157,6 +157,7 @@ def try_equation(
 ) -> None:
     """Fit an equation of your own to the rows of a run, and say how it stands beside the front."""
     model = load(run)
+    from ieql.data.intake import checked_groups
     from ieql.run.resume import data_files, read_asked
 
     if not data_files(run):
@@ -184,8 +185,7 @@ def try_equation(
         )
     if group is not None:
         model = model.group(group)
-        assert asked.groups is not None
-        own = (asked.groups.astype(str) == group).to_numpy()
+        own = checked_groups(asked.groups, len(asked.X)) == group
         given = {key: None if rows is None else rows[own] for key, rows in given.items()}
     row = model.try_equation(equation, refit, output=output, **given)
     typer.echo(visible(f"{names[output]} = {row['equation']}"))

@@ -42,7 +42,7 @@ class Rest:
     ----------
     start : Candidate
         What is known; its error is that of the best equation that it is part of.
-    state : State
+    state : FastState
         How far the search has come.
     """
 

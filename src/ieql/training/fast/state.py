@@ -129,8 +129,8 @@ class FastState(State):
     accuracy_due: int = 0
     """Rounds for accuracy that come before the next other one."""
     tested: dict[int, tuple[Expression, int]] = field(default_factory=dict)
-    """What was last seen to leave more than noise, by target: the equation, and `number` then. As
-    long as both stand, testing it again, after each of many empty sizes, would tell the same."""
+    """The equation that was last tested for leaving mere noise, by target, and `number` then. As
+    long as both stand, another test, after each of many empty sizes, would tell the same."""
 
     def to_form(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
