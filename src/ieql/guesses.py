@@ -19,11 +19,12 @@ from ieql.target import Target
 
 __all__ = ["in_coordinates_of", "with_guesses"]
 
-STARTS, LEAST, MOST = 64, 3, 16
-"""Starts from which the constants of all guesses together are fitted, and those of one, at least
-and at most."""
-DRAWS = 4
-"""Draws of starts until one is defined on all rows."""
+STARTS, LEAST = 256, 3
+"""Starts from which the constants of all guesses together are fitted, and those of one at least, ..."""
+DRAWS = 16
+"""... and how often all of them together draw the starts of which these are the best."""
+MOST_DRAWS = 4
+"""Draws until a start is defined on all rows."""
 LITTLE = Effort(starts=60, kept=3, rows=300)
 """How hard they are looked for where no quick start is defined on all rows."""
 
@@ -36,15 +37,17 @@ def with_guesses(targets: Sequence[Target], texts: Sequence[str]) -> list[Target
     if not texts:
         return list(targets)
     guesses: list[list[Expression]] = [[] for _ in targets]
-    kept = min(max(STARTS // len(texts), LEAST), MOST)
+    kept, draws = max(STARTS // len(texts), LEAST), max(DRAWS // len(texts), 1)
     for text in texts:
         uses = 0
         for k, target in enumerate(targets):
-            found = _fitted(text, target, kept)
+            found = _fitted(text, target, kept, draws)
             usable = next((e for e in found if target.task.candidate(e) is not None), None)
             uses += usable is not None
             # One that may not be used may be right in all terms but one.
-            guesses[k].append(found[0] if usable is None else usable)
+            guesses[k].append(found[0])
+            if usable is not None and usable is not found[0]:
+                guesses[k].append(usable)
         if not uses:
             warnings.warn(
                 f"The guess {shown(text)} is left out as it stands: the prior does not allow it, "
@@ -57,13 +60,15 @@ def with_guesses(targets: Sequence[Target], texts: Sequence[str]) -> list[Target
     ]
 
 
-def _fitted(text: str, target: Target, kept: int) -> list[Expression]:
+def _fitted(text: str, target: Target, kept: int, draws: int) -> list[Expression]:
     """A guess with its constants at good fits, the best first, in the coordinates of the task."""
     task = target.task
     try:
         formula = Formula.parse(text, task.names, task.prior.named_units)
-        draws = (promising(formula, target.training, kept, seed) for seed in range(DRAWS))
-        starts = next(filter(None, draws), [])
+        drawn = (
+            promising(formula, target.training, kept, seed, draws) for seed in range(MOST_DRAWS)
+        )
+        starts = next(filter(None, drawn), [])
         if not starts:  # a slower way may find one, or say why there is none
             starts = [fit(formula, target.training, effort=LITTLE).values]
     except IeqlError as error:

@@ -30,7 +30,9 @@ NEAR = 3.0
 RIDGE = 1e-9
 
 
-def promising(formula: Formula, sample: Sample, kept: int, seed: int = 0) -> list[Array]:
+def promising(
+    formula: Formula, sample: Sample, kept: int, seed: int = 0, draws: int = 1
+) -> list[Array]:
     """Values of the constants that fit some rows best, the best first; none if all fail.
 
     Parameters
@@ -43,6 +45,9 @@ def promising(formula: Formula, sample: Sample, kept: int, seed: int = 0) -> lis
         How many starts are wanted, at most.
     seed : int
         Of the random starts.
+    draws : int
+        How often starts are drawn: more for constants within waves and other units, which only a
+        near start finds.
     """
     rows = sample.head(ROWS)
     k = len(formula.constants)
@@ -51,7 +56,10 @@ def promising(formula: Formula, sample: Sample, kept: int, seed: int = 0) -> lis
     starts = _drawn(rows, k, rng)
     with np.errstate(all="ignore"):
         linear = _linear(program, rows, k, rng)
-        solved, errors = _solved(program, rows, starts, linear)
+        found = [_solved(program, rows, starts, linear)]
+        for _ in range(draws - 1):
+            found.append(_solved(program, rows, _drawn(rows, k, rng), linear))
+    solved, errors = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(errors, kind="stable")
     return [solved[i] for i in order[:kept] if np.isfinite(errors[i])]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ieql.equations.expression import Expression
 from ieql.training.archive import Archive
-from ieql.training.fast.guessed import FEW_STARTS, MANY_GUESSES, believed, grown_from, starts
+from ieql.training.fast.guessed import FEW_STARTS, MANY_GUESSES, grown_from, starts
 from ieql.training.fast.island import FastSettings
 from ieql.training.fast.search import FastTrainer
 from ieql.training.trainers import Budget, mean_predictor, restored, train
@@ -26,7 +27,7 @@ def task_with(*guesses):
 
 
 def starts_of(task):
-    return starts(task, believed(task, Archive([mean_predictor(task)], task.train.n_rows)))
+    return starts(task, Archive([mean_predictor(task)], task.train.n_rows))
 
 
 def test_a_guess_is_taken_without_the_term_that_is_missed_least_first():
@@ -67,9 +68,24 @@ def test_a_guess_that_is_unsafe_by_one_term_is_looked_at_without_it():
 
 
 def test_less_is_done_around_each_of_many():
-    many = [f"x*exp(-1*y) + {k}*y" for k in np.linspace(0.1, 1, MANY_GUESSES + 1)]
-    many += ["x*exp(-1*y) + 0.5*log(y)"]
-    assert len(starts_of(task_with(*many))) == FEW_STARTS
+    terms = ["y", "log(y)", "sqrt(y)", "y**2", "x", "log(x)", "sqrt(x)", "x**2", "x*y"]
+    assert len(terms) > MANY_GUESSES
+    guesses = [f"x*exp(-1*y) + 0.3*{term}" for term in terms]
+    assert len(starts_of(task_with(*guesses))) == FEW_STARTS
+
+
+def test_one_guess_at_many_values_of_its_constants_is_one():
+    guesses = [f"x*exp(-1*y) + {k}*y" for k in np.linspace(0.1, 1, MANY_GUESSES + 1)]
+    assert len(starts_of(task_with(*guesses))) > FEW_STARTS
+
+
+def test_a_guess_whose_wrong_term_has_a_pole_among_the_rows_is_looked_at_without_it():
+    """It explained less than nothing, so that all its right terms were thrown away with it."""
+    task = task_with()
+    guess = Expression.parse(f"x*exp(-1*y) + 0.5*y**2 + 1/(x - {float(task.train.XT[0][0])})", NAMES)
+    task = replace(task, guesses=(guess,))
+    assert not np.isfinite(task.train.rmse(guess.evaluate(task.train.XT.T)[:, 0]))
+    assert any(c.rmse_train < 0.7 * mean_predictor(task).rmse_train for c in starts_of(task))
 
 
 @pytest.mark.parametrize("cut", [0, 1])

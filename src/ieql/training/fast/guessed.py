@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 
+import numpy as np
+
 from ieql.equations.expression import Expression, Sum
 from ieql.selection import Candidate
 from ieql.training.archive import Archive
@@ -18,7 +20,7 @@ from ieql.training.fast.eliminate import fitted
 from ieql.training.fast.island import FastSettings, Finds, Training, run_island
 from ieql.training.task import Task
 
-__all__ = ["believed", "grown_from", "starts"]
+__all__ = ["are_many", "believed", "grown_from", "starts"]
 
 EXPLAINS = 0.98
 """Part of the mean's error that a guess must be below to be looked at."""
@@ -35,29 +37,50 @@ SEED = 2
 
 
 def believed(task: Task, archive: Archive) -> list[Expression]:
-    """The guesses to go by: a few all, of many the best of those that explain something.
+    """The guesses that explain something, the best first; of many the best few.
 
     Others would only be poor parents of what is grown.
     """
-    mean = max((c.rmse_train for c in archive if not c.expression.inputs_used), default=1.0)
-    known: dict[object, tuple[float, Expression]] = {}
+    limit = _little(archive)
+    order = [guess for error, guess in _ordered(task) if error < limit]
+    return order[:MOST_GUESSES] if are_many(task) else order
+
+
+def _ordered(task: Task) -> list[tuple[float, Expression]]:
+    """The guesses with their errors, the best first."""
+    found = []
     for guess in task.guesses:
         error = task.train.rmse(guess.evaluate(task.train.XT.T)[:, 0])
-        if error < EXPLAINS * mean:
-            known.setdefault(guess.skeleton, (error, guess))
-    order = [guess for _, guess in sorted(known.values(), key=lambda entry: entry[0])]
-    return order if len(task.guesses) <= MANY_GUESSES else order[:MOST_GUESSES]
+        found.append((error if np.isfinite(error) else np.inf, guess))
+    return sorted(found, key=lambda entry: entry[0])
 
 
-def starts(task: Task, guesses: Sequence[Expression]) -> list[Candidate]:
+def _little(archive: Archive) -> float:
+    """The error from which on an equation explains next to nothing."""
+    return EXPLAINS * max((c.rmse_train for c in archive if not c.expression.inputs_used), default=1)
+
+
+def are_many(task: Task) -> bool:
+    """Whether there are more guesses than anybody believes in."""
+    return len({guess.skeleton for guess in task.guesses}) > MANY_GUESSES
+
+
+def starts(task: Task, archive: Archive) -> list[Candidate]:
     """Where to look from: the best guesses, each as it is and without one of its terms.
 
-    A pure function of the task's guesses, so that a search that was stopped goes on with the same.
+    Of a few guesses also one that explains nothing: without a wrong term that has a pole among the
+    rows it may. A pure function of the task's guesses, so that a search that was stopped goes on
+    with the same.
     """
-    best = [_starts_of(task, guess) for guess in guesses[:MOST_GUESSES]]
-    in_turn = chain.from_iterable(zip_longest(*best))
-    most = MOST_STARTS if len(task.guesses) <= MANY_GUESSES else FEW_STARTS
-    return [start for start in in_turn if start is not None][:most]
+    guesses = believed(task, archive) if are_many(task) else [e for _, e in _ordered(task)]
+    # Of the same guess with other constants the better ones.
+    distinct = list({guess.skeleton: guess for guess in reversed(guesses)}.values())[::-1]
+    in_turn = chain.from_iterable(
+        zip_longest(*(_starts_of(task, guess) for guess in distinct[:MOST_GUESSES]))
+    )
+    limit = _little(archive)
+    found = [start for start in in_turn if start is not None and start.rmse_train < limit]
+    return found[: FEW_STARTS if are_many(task) else MOST_STARTS]
 
 
 def _starts_of(task: Task, guess: Expression) -> list[Candidate]:

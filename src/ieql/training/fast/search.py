@@ -27,7 +27,7 @@ from ieql.training.fast.completing import Rest, completed
 from ieql.training.fast.covering import cover, due_again, look_around, next_due, unseen
 from ieql.training.fast.grouped import grouped, grouped_by_units
 from ieql.training.fast.grow import looks_like_noise
-from ieql.training.fast.guessed import MANY_GUESSES, believed, grown_from, starts
+from ieql.training.fast.guessed import are_many, believed, grown_from, starts
 from ieql.training.fast.island import ACCURACY, FastSettings, Finds, Training, run_island
 from ieql.training.fast.joint import offers
 from ieql.training.fast.lines import lines
@@ -263,10 +263,9 @@ def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: Fast
     """
     task, progress = state.tasks[k], state.progress[k]
     with np.errstate(all="ignore"):
-        guesses = believed(task, state.archives[k])
-        for guess in guesses:
+        around = starts(task, state.archives[k])
+        for guess in believed(task, state.archives[k]):
             state.add(k, task.candidate(guess))
-        around = starts(task, guesses)
     for number in range(progress.around, len(around)):
         budget.tell()  # a checkpoint from here begins with this start
         if progress.exact or progress.at_noise or time.monotonic() >= budget.deadline:
@@ -281,7 +280,7 @@ def _look_around_guesses(state: FastState, k: int, budget: Budget, numbers: Fast
         for _ in range(2):  # for the second time: it may leave nothing but noise
             _measure(state, k, budget)
         is_due = number + 1 == min(MOST_COMPLETED, len(around))
-        if is_due and len(task.guesses) <= MANY_GUESSES:
+        if is_due and not are_many(task):
             _complete(state, k, around[:MOST_COMPLETED], budget, numbers)
         progress.around = number + 1
     progress.guessed = True
