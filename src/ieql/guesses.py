@@ -19,12 +19,14 @@ from ieql.target import Target
 
 __all__ = ["in_coordinates_of", "with_guesses"]
 
-STARTS, LEAST = 256, 3
+STARTS, LEAST = 128, 3
 """Starts from which the constants of all guesses together are fitted, and those of one at least, ..."""
 DRAWS = 16
 """... and how often all of them together draw the starts of which these are the best."""
 MOST_DRAWS = 4
 """Draws until a start is defined on all rows."""
+ROWS = 1_000
+"""Rows that they are fitted to: fewer leave gaps for poles."""
 LITTLE = Effort(starts=60, kept=3, rows=300)
 """How hard they are looked for where no quick start is defined on all rows."""
 
@@ -73,7 +75,7 @@ def _fitted(text: str, target: Target, kept: int, draws: int) -> list[Expression
             starts = [fit(formula, target.training, effort=LITTLE).values]
     except IeqlError as error:
         raise IeqlError(f"The guess {shown(text)} cannot be used. {error}") from error
-    rows = task.train.head(LITTLE.rows)
+    rows = task.train.head(ROWS)
     with np.errstate(all="ignore"):
         found = [
             refit(in_coordinates_of(target, formula.filled(values)), rows) for values in starts

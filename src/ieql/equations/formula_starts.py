@@ -17,7 +17,7 @@ __all__ = ["promising"]
 
 Array = NDArray[np.float64]
 N_STARTS = 48
-ROWS = 48
+ROWS = 150
 """Rows on which starts are compared, ..."""
 ROWS_TO_PROBE = 12
 """... and on which it is found out in which constants the formula is linear."""

@@ -73,14 +73,19 @@ def starts(task: Task, archive: Archive) -> list[Candidate]:
     with the same.
     """
     guesses = believed(task, archive) if are_many(task) else [e for _, e in _ordered(task)]
-    # Of the same guess with other constants the better ones.
-    distinct = list({guess.skeleton: guess for guess in reversed(guesses)}.values())[::-1]
-    in_turn = chain.from_iterable(
-        zip_longest(*(_starts_of(task, guess) for guess in distinct[:MOST_GUESSES]))
-    )
     limit = _little(archive)
-    found = [start for start in in_turn if start is not None and start.rmse_train < limit]
-    return found[: FEW_STARTS if are_many(task) else MOST_STARTS]
+    around: dict[object, list[Candidate]] = {}
+    for guess in guesses:
+        if len(around) == MOST_GUESSES:
+            break
+        # Of the same guess with other constants the best that any start comes from.
+        if guess.skeleton not in around:
+            near = [start for start in _starts_of(task, guess) if start.rmse_train < limit]
+            if near:
+                around[guess.skeleton] = near
+    in_turn = chain.from_iterable(zip_longest(*around.values()))
+    most = FEW_STARTS if are_many(task) else MOST_STARTS
+    return [start for start in in_turn if start is not None][:most]
 
 
 def _starts_of(task: Task, guess: Expression) -> list[Candidate]:
