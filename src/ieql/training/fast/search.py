@@ -129,15 +129,16 @@ class FastTrainer(Trainer):
             self._step(state, budget)
 
     def sketch(self, state: FastState, budget: Budget) -> None:
-        """A step, but the first one does without trying all structures of small sizes."""
+        """A step, but the first one does without a first look and all structures of small sizes.
+
+        What is left where one term is missing is mostly found by a few trainings.
+        """
         from threadpoolctl import threadpool_limits
 
         if state.number:
             self.step(state, budget)
             return
         with threadpool_limits(limits=1):
-            for k in range(len(state.tasks)):
-                _first_look(state, k, budget)
             self._round(state, budget)
 
     def _step(self, state: FastState, budget: Budget) -> None:
