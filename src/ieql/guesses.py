@@ -20,7 +20,7 @@ from ieql.target import Target
 __all__ = ["in_coordinates_of", "with_guesses"]
 
 STARTS, LEAST = 128, 3
-"""Starts from which the constants of all guesses together are fitted, and those of one at least, ..."""
+"""Starts from which the constants of all guesses together are fitted, those of one at least, ..."""
 DRAWS = 16
 """... and how often all of them together draw the starts of which these are the best."""
 MOST_DRAWS = 4

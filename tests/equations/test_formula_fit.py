@@ -107,3 +107,11 @@ def test_a_constant_may_be_an_exponent():
 def test_more_constants_than_rows_are_refused():
     with pytest.raises(IeqlError, match=r"3 constants \('a', 'b', 'c'\), but there are only 2"):
         fit(Formula.parse("a*t**2 + b*t + c", ["t"]), rows(T[:2], T[:2]))
+
+
+def test_a_constant_beside_the_square_of_a_large_input_is_found():
+    """No start was defined on all rows: none was near the square of an input's size."""
+    x = np.linspace(20.0, 80.0, 60)
+    y = 0.3 * np.sqrt(9000.0 - x**2)
+    found = fit(Formula.parse("a*sqrt(b - x**2)", ["x"]), Sample(x[None, :], y, np.ones(60)))
+    np.testing.assert_allclose(found.values, [0.3, 9000.0], rtol=1e-6)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ieql.data.sample import Sample
 from ieql.equations.expression import Expression
 from ieql.equations.formula import Formula, listed
+from ieql.equations.formula_starts import SQUARED, scales
 from ieql.errors import IeqlError, shown
 
 __all__ = ["Effort", "FormulaFit", "cross_fitted", "fit", "with_few_digits"]
@@ -260,14 +261,10 @@ def _drawn(problem: _Problem, rng: np.random.Generator) -> Array:
 
     A constant with two finite bounds lies anywhere between them.
     """
-    columns = [*problem.sample.XT, problem.sample.y]
-    sizes = [1.0]
-    for column in columns:
-        for size in (float(np.ptp(column)), abs(float(np.mean(column)))):
-            if 1e-100 < size < 1e100:
-                sizes += [size, 1.0 / size]
     k = len(problem.low)
-    values = rng.choice(sizes, k) * 10.0 ** rng.uniform(-DECADES, DECADES, k)
+    powers = np.where(rng.random(k) < SQUARED, 2.0, 1.0)
+    values = rng.choice(scales(problem.sample), k) ** powers
+    values *= 10.0 ** rng.uniform(-DECADES, DECADES, k)
     values *= rng.choice([-1.0, 1.0], k)
     values = np.where(rng.random(k) < 0.3, rng.uniform(-3.0, 3.0, k), values)
     inside = np.isfinite(problem.low) & np.isfinite(problem.high)

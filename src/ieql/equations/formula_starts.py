@@ -13,7 +13,7 @@ from ieql.data.sample import Sample
 from ieql.equations.formula import Formula
 from ieql.equations.program import Program
 
-__all__ = ["promising"]
+__all__ = ["SQUARED", "promising", "scales"]
 
 Array = NDArray[np.float64]
 N_STARTS = 48
@@ -25,6 +25,8 @@ LINEAR = 1e-9
 """Relative size of a second difference that is rounding."""
 DECADES = 1.0
 """How far a start may be from the scales that it is drawn around."""
+SQUARED = 0.2
+"""Part of the draws around the square of such a scale, as a constant beside a square has it."""
 NEAR = 3.0
 """The other starts lie within this of zero."""
 RIDGE = 1e-9
@@ -66,17 +68,23 @@ def promising(
 
 def _drawn(rows: Sample, k: int, rng: np.random.Generator) -> Array:
     """Starts (number, constants): near the sizes of the columns and their reciprocals, or small."""
-    columns = np.vstack([rows.XT, rows.y])
-    sizes = np.concatenate([np.ptp(columns, axis=1), np.abs(columns.mean(axis=1))])
-    sizes = sizes[(sizes > 1e-100) & (sizes < 1e100)]
-    sizes = np.concatenate([[1.0], sizes, 1.0 / sizes])
     shape = (N_STARTS, k)
-    values = rng.choice(sizes, shape) * 10.0 ** rng.uniform(-DECADES, DECADES, shape)
+    powers = np.where(rng.random(shape) < SQUARED, 2.0, 1.0)
+    values = rng.choice(scales(rows), shape) ** powers
+    values *= 10.0 ** rng.uniform(-DECADES, DECADES, shape)
     values *= rng.choice([-1.0, 1.0], shape)
     values = np.where(rng.random(shape) < 0.4, rng.uniform(-NEAR, NEAR, shape), values)
     values[0] = 1.0
     values[1::2] = np.abs(values[1::2])  # what is written with a minus mostly has it for a reason
     return np.asarray(values)
+
+
+def scales(rows: Sample) -> Array:
+    """Sizes that constants may have: one, those of the columns, and their reciprocals."""
+    columns = np.vstack([rows.XT, rows.y])
+    sizes = np.concatenate([np.ptp(columns, axis=1), np.abs(columns.mean(axis=1))])
+    sizes = sizes[(sizes > 1e-100) & (sizes < 1e100)]
+    return np.concatenate([[1.0], sizes, 1.0 / sizes])
 
 
 def _evaluated(program: Program, rows: Sample, values: Array) -> Array:

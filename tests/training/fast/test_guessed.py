@@ -82,7 +82,9 @@ def test_one_guess_at_many_values_of_its_constants_is_one():
 def test_a_guess_whose_wrong_term_has_a_pole_among_the_rows_is_looked_at_without_it():
     """It explained less than nothing, so that all its right terms were thrown away with it."""
     task = task_with()
-    guess = Expression.parse(f"x*exp(-1*y) + 0.5*y**2 + 1/(x - {float(task.train.XT[0][0])})", NAMES)
+    guess = Expression.parse(
+        f"x*exp(-1*y) + 0.5*y**2 + 1/(x - {float(task.train.XT[0][0])})", NAMES
+    )
     task = replace(task, guesses=(guess,))
     assert not np.isfinite(task.train.rmse(guess.evaluate(task.train.XT.T)[:, 0]))
     assert any(c.rmse_train < 0.7 * mean_predictor(task).rmse_train for c in starts_of(task))

@@ -7,7 +7,6 @@ is done is fixed, and less for many guesses than for a few: nobody believes in e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 
@@ -57,7 +56,9 @@ def _ordered(task: Task) -> list[tuple[float, Expression]]:
 
 def _little(archive: Archive) -> float:
     """The error from which on an equation explains next to nothing."""
-    return EXPLAINS * max((c.rmse_train for c in archive if not c.expression.inputs_used), default=1)
+    return EXPLAINS * max(
+        (c.rmse_train for c in archive if not c.expression.inputs_used), default=1
+    )
 
 
 def are_many(task: Task) -> bool:
