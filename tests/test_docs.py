@@ -6,7 +6,8 @@ What a block's language means here:
 - ``pycon``: a session with its outputs, checked as a doctest.
 - ``console``: commands after ``$``, each with what it prints; ``sh``: commands alone. ``ieql`` is
   run, of ``make`` the target must exist, ``pip`` is left alone.
-- ``yaml``: must be a valid prior or domain; ``<!-- file: motor.yaml -->`` above it writes the file.
+- ``yaml``: must be a valid prior, domain or list of jobs; ``<!-- file: motor.yaml -->`` above it
+  writes the file.
 - ``text``: the output of the block directly above it, which is checked, else only to be read.
 - ``<!-- setup: … -->``: Python that is run but not to be seen.
 
@@ -37,6 +38,7 @@ import ieql.learn
 from ieql import Prior
 from ieql.cli import app
 from ieql.cli.given import read_domain
+from ieql.cli.jobs import read_jobs
 from ieql.prior import KEYS
 
 ROOT = Path(__file__).parents[1]
@@ -111,14 +113,14 @@ class Reader:
         assert result.failed == 0, "".join(told)
 
     def _yaml(self, block: Block) -> None:
-        if block.file is not None:
-            Path(block.file).write_text(block.body, encoding="utf-8")
         found = yaml.safe_load(block.body)
-        if set(found) <= set(KEYS):
+        path = Path(block.file or "example.yaml")
+        path.write_text(block.body, encoding="utf-8")
+        if "jobs" in found:
+            read_jobs(path)
+        elif set(found) <= set(KEYS):
             Prior.from_yaml(block.body)
         else:
-            path = Path(block.file or "domain.yaml")
-            path.write_text(block.body, encoding="utf-8")
             read_domain(path, list(found))
 
     def _sh(self, block: Block) -> None:

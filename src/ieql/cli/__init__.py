@@ -9,7 +9,7 @@ from __future__ import annotations
 from ieql.cli.app import app
 
 # To import them is to register their commands, in the order of the help.
-from ieql.cli import fitting, looking, using  # noqa: F401  isort: skip
+from ieql.cli import fitting, many, looking, using  # noqa: F401  isort: skip
 
 __all__ = ["app", "main"]
 

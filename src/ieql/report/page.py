@@ -25,7 +25,7 @@ from ieql.report.outlier_part import doubts, outlier_part
 from ieql.report.views import frequencies
 from ieql.report.words import input_rules, number, preset_name, prohibitions, unit_name
 
-__all__ = ["page"]
+__all__ = ["NO_TEXT", "environment", "package_file", "page"]
 
 NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\ud800-\\udfff\\ufffe\\uffff]")
 """Characters that HTML does not know, and halves of such that cannot be written to a file."""
@@ -43,11 +43,11 @@ def page(model: FittedModel, evidence: Evidence | None = None) -> str:
     policy allows no script but its own.
     """
     findings = Findings(model, evidence)
-    script = _file("script.js")
+    script = package_file("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = _template().render(
         title=", ".join(findings.model.targets),
-        style=_markup(_file("style.css")),
+        style=_markup(package_file("style.css")),
         script=_markup(script),
         script_digest=digest,
         outputs=_outputs(findings),
@@ -66,15 +66,20 @@ def page(model: FittedModel, evidence: Evidence | None = None) -> str:
 
 @functools.cache  # to compile it takes longer than to fill it in
 def _template() -> Any:
+    return environment().from_string(package_file("template.html"))
+
+
+def environment() -> Any:
+    """Where templates are compiled: all that they are filled with is escaped."""
     import jinja2
 
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(_file("template.html"))
 
 
-def _file(name: str) -> str:
+def package_file(name: str) -> str:
+    """The text of a file that stands beside this one."""
     return resources.files("ieql.report").joinpath(name).read_text(encoding="utf-8")
 
 
