@@ -144,3 +144,28 @@ def test_where_nothing_can_be_kept_nothing_is_compiled_for_later(tmp_path, monke
     monkeypatch.setattr(kernel_cache, "_compile_elsewhere", compiled.extend)
     assert kernel_cache.compile_kernels("ieql.training.paper.steps")
     assert compiled == []
+
+
+def test_modules_are_compiled_side_by_side_and_none_in_this_process(tmp_path, monkeypatch):
+    """One process compiled one kernel after the other, with all but one core idle."""
+    for name, number in (("first_kernels", 1), ("second_kernels", 2)):
+        (tmp_path / f"{name}.py").write_text(
+            "from numba import types\n"
+            "from ieql.equations.compiled import entry\n\n"
+            "@entry(types.float64)\n"
+            f"def times(x):\n    return {number} * x\n"
+        )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    kernel_cache._compile_elsewhere(["first_kernels", "second_kernels"])
+    kept = {path.name.partition("-")[0] for path in (tmp_path / "cache").rglob("*.nbi")}
+    assert kept == {"first_kernels.times", "second_kernels.times"}
+    assert not {"first_kernels", "second_kernels"} & set(sys.modules)
+
+
+def test_a_process_that_compiles_for_one_module_leaves_the_others_alone(monkeypatch):
+    monkeypatch.setenv(kernel_cache.WANTED, "one")
+    assert kernel_cache.is_wanted("one")
+    assert not kernel_cache.is_wanted("other")
+    monkeypatch.delenv(kernel_cache.WANTED)
+    assert kernel_cache.is_wanted("other")

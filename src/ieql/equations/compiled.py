@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import njit
 
-from ieql.equations.kernel_cache import cache_folder
+from ieql.equations.kernel_cache import cache_folder, is_wanted
 
 __all__ = ["entry", "exact", "loose"]
 
@@ -46,6 +46,8 @@ def entry(*arguments: Any) -> Callable[[Kernel], Kernel]:
         return cast(Kernel, decorate(kernel))
 
     def compiled_somehow(kernel: Kernel) -> Kernel:
+        if not is_wanted(kernel.__module__):
+            return kernel  # this process compiles those of another module
         return _interruptible(stored(kernel))
 
     def stored(kernel: Kernel) -> Kernel:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["SOURCES", "cache_folder", "compile_kernels"]
+__all__ = ["SOURCES", "cache_folder", "compile_kernels", "is_wanted"]
 
 SOURCES = (
     "units.py",
@@ -36,6 +36,10 @@ SOURCES = (
 )
 """All files of the package that hold kernels or numbers that are compiled into them."""
 PACKAGE = Path(__file__).parents[1]
+LOOK = 0.1
+"""Seconds between two looks at processes that compile."""
+WANTED = "IEQL_COMPILE"
+"""The environment variable that names the one module whose kernels a process compiles."""
 
 
 def compile_kernels(*modules: str) -> bool:
@@ -89,6 +93,11 @@ def _digest(package: Path = PACKAGE) -> str:
     return sources.hexdigest()[:16]
 
 
+def is_wanted(module: str) -> bool:
+    """Whether this process compiles the kernels of a module: not if it is there for another one."""
+    return os.environ.get(WANTED, module) == module
+
+
 def _is_kept(module: str, folder: Path) -> bool:
     name = module.rpartition(".")[2]
     return any(folder.rglob(f"{name}.*.nbi"))
@@ -108,24 +117,36 @@ def _remove_others(folder: Path) -> None:
 
 
 def _compile_elsewhere(modules: Sequence[str]) -> None:
-    """Compile in a process of its own, so that this one runs the same code as all later ones.
+    """Compile each in a process of its own, so that this one runs the same code as all later ones.
 
     The code that numba runs where it compiles is not the code that it stores (it seems that calls
     are bound to copies of a kernel's parts that were optimised apart): in single precision, sums
-    differ in the seventh digit from those of every process that reads the stored code.
+    differ in the seventh digit from those of every process that reads the stored code. And numba
+    compiles one kernel at a time in a process, however many cores there are.
     """
-    if not modules or getattr(sys, "frozen", False) or not sys.executable:
+    if getattr(sys, "frozen", False) or not sys.executable:
         return  # no interpreter of its own: the import compiles, here
     program = (
-        "import importlib, json, sys; modules, sys.path[:] = json.loads(sys.argv[1]);"
-        "[importlib.import_module(m) for m in modules]"
+        "import importlib, json, sys; module, sys.path[:] = json.loads(sys.argv[1]);"
+        "importlib.import_module(module)"
     )
+    waiting = list(modules)
+    running: list[subprocess.Popen[bytes]] = []
     # What goes wrong here goes wrong again in the import that follows, and is said there.
-    with contextlib.suppress(OSError):
-        subprocess.run(
-            [sys.executable, "-c", program, json.dumps([list(modules), sys.path])],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
+    with contextlib.suppress(OSError), contextlib.ExitStack() as ended:
+        while waiting or running:
+            while waiting and len(running) < max(os.cpu_count() or 1, 2):
+                module = waiting.pop(0)
+                job = subprocess.Popen(
+                    [sys.executable, "-c", program, json.dumps([module, sys.path])],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={**os.environ, WANTED: module},
+                )
+                ended.callback(job.wait)
+                ended.callback(job.kill)
+                running.append(job)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running[0].wait(LOOK)
+            running = [job for job in running if job.poll() is None]
