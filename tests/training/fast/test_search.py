@@ -13,6 +13,7 @@ import pytest
 
 from ieql.errors import IeqlError
 from ieql.selection import Front
+from ieql.training.fast import search
 from ieql.training.fast.complete import Coverage
 from ieql.training.fast.search import FastTrainer, _measure
 from ieql.training.fast.structures import RESOLUTION
@@ -283,3 +284,20 @@ def test_what_other_rows_do_to_the_constants_is_no_progress():
         progress.score = -math.inf  # no error is smaller than that
         _measure(state, 0, Budget())
         assert (progress.since > since) == is_progress
+
+
+def test_structures_of_several_outputs_are_tried_by_their_size(monkeypatch):
+    """All sizes of the first output were tried before any of the second, which got nothing."""
+    order = []
+
+    def noted(state, k, due, budget):
+        order.append((due.size, k))
+        return real(state, k, due, budget)
+
+    real = search.cover
+    monkeypatch.setattr(search, "cover", noted)
+    tasks = [make_task(FORMULA, noise=0.05), make_task("exp(-x) + 1/(y + 2)", noise=0.05)]
+    run(1, tasks=tasks)
+    first = [size for size, _ in order]
+    assert first == sorted(first)
+    assert {k for _, k in order[:2]} == {0, 1}

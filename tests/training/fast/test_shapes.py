@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from ieql.prior import Prior
 from ieql.training.fast.shapes import shapes
 from tasks import task_of
 
@@ -71,3 +72,15 @@ def test_a_saturation_that_no_row_sees_the_bend_of_is_a_step():
         and np.sum(np.abs(c.expression.arguments(task.train.XT.T)[0][0]) < 3) == 0
     ]  # fmt: skip
     assert not steep
+
+
+def test_where_physical_units_leave_no_trend_there_is_no_shape():
+    """A power, inputs of other units, and no constant with one: the fit ended by a traceback."""
+    prior = Prior(
+        units=("abs", "gauss", "mul"),
+        quantities={"x": "1/s", "z": "m", "y": "W"},
+        constants="plain",
+    )
+    task = task_of(np.abs(X - 2), prior.for_target("y"), x=X, z=Z)
+    assert task.has_rule
+    assert list(shapes(task)) == []

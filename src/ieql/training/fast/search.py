@@ -142,19 +142,19 @@ class FastTrainer(Trainer):
             self._round(state, budget)
 
     def _step(self, state: FastState, budget: Budget) -> None:
-        for k in range(len(state.tasks)):
+        targets = range(len(state.tasks))
+        # Step by step for all of them: what takes long for one must not leave others with nothing.
+        for k in targets:
             if not state.progress[k].guessed:
                 _look_around_guesses(state, k, budget, self.numbers)
+        for k in targets:
             if not state.progress[k].looked:
                 _first_look(state, k, budget)
+        for k in targets:
             if not state.progress[k].by_units:
-                _group_by_units(state, k, budget)
-            while (due := next_due(state, k)) is not None and time.monotonic() < budget.deadline:
-                if not cover(state, k, due, budget):
-                    return
-                # By their dimensions most sizes have no structures at all.
-                if due.number or not state.tasks[k].has_rule:
-                    _measure(state, k, budget)
+                _group_by_units(state, k, budget, 1 / (len(targets) - k))
+        if not _cover_what_is_due(state, budget):
+            return
         if state.number + state.n_accurate >= (budget.max_trainings or math.inf):
             return
         for k in range(len(state.tasks)):
@@ -332,8 +332,26 @@ def _first_look(state: FastState, k: int, budget: Budget) -> None:
     _measure(state, k, budget)
 
 
-def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
-    """Groups of inputs that physical units tell, where there is a rule about them."""
+def _cover_what_is_due(state: FastState, budget: Budget) -> bool:
+    """Try all structures that are due, the smallest first; False if the time did not suffice."""
+    while time.monotonic() < budget.deadline:
+        due = {k: own for k in range(len(state.tasks)) if (own := next_due(state, k)) is not None}
+        if not due:
+            break
+        k = min(due, key=lambda k: due[k].size)
+        if not cover(state, k, due[k], budget):
+            return False
+        # By their dimensions most sizes have no structures at all.
+        if due[k].number or not state.tasks[k].has_rule:
+            _measure(state, k, budget)
+    return True
+
+
+def _group_by_units(state: FastState, k: int, budget: Budget, share: float = 1.0) -> None:
+    """Groups of inputs that physical units tell, where there is a rule about them.
+
+    `share` is that of the target among those that have not had their turn.
+    """
     progress, task = state.progress[k], state.tasks[k]
     if task.has_rule and not progress.exact:
         budget.tell()  # a checkpoint from here begins with the groups
@@ -345,7 +363,7 @@ def _group_by_units(state: FastState, k: int, budget: Budget) -> None:
         return
     now = time.monotonic()
     with np.errstate(all="ignore"), suppress(ArithmeticError, np.linalg.LinAlgError):
-        deadline = now + FOR_GROUPS_BY_UNITS * (budget.deadline - now)
+        deadline = now + FOR_GROUPS_BY_UNITS * share * (budget.deadline - now)
         for candidate in grouped_by_units(task, budget.seed + 7919 * k, deadline, budget.n_jobs):
             state.add(k, candidate)
         if task.may_wave and not state.archives[k].is_exact:

@@ -95,6 +95,8 @@ def shapes(task: Task, deadline: float = math.inf) -> Iterator[Candidate]:
     trials = [t for t, use in zip(trials, good, strict=True) if use]
     states = list(_trends(task, sample, inputs))
     for _ in range(ROUNDS):
+        if not states:  # physical units may leave no trend, and nothing beside one
+            return
         children: dict[tuple[object, ...], tuple[FittedExpression, Unit]] = {}
         for state in states:
             for trial in _promising(task, state, sample, trials, values[good]):
@@ -109,7 +111,7 @@ def shapes(task: Task, deadline: float = math.inf) -> Iterator[Candidate]:
         before = min(s.error for s in states)
         # The best of each kind: of two kinks, the first alone may be worse than a smooth curve.
         states = list({unit: child for child, unit in reversed(ranked)}.values())
-        if not states or min(s.error for s in states) > LITTLE**2 * before:
+        if min((s.error for s in states), default=np.inf) > LITTLE**2 * before:
             return
 
 
