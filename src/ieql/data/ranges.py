@@ -76,7 +76,7 @@ def checked_ranges(ranges: Any, y: Any, n: int) -> tuple[Floats, Floats]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise IeqlError(
-            f"y_range goes from {low[row]:g} to {high[row]:g} in data row {row + 1}; the lower "
+            f"y_range goes from {low[row]:.15g} to {high[row]:.15g} in data row {row + 1}; the lower "
             "bound comes first, and one of them is finite."
         )
     is_open = np.isinf(low) & np.isinf(high)
