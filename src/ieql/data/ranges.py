@@ -76,8 +76,8 @@ def checked_ranges(ranges: Any, y: Any, n: int) -> tuple[Floats, Floats]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise IeqlError(
-            f"y_range goes from {low[row]:.15g} to {high[row]:.15g} in data row {row + 1}; the lower "
-            "bound comes first, and one of them is finite."
+            f"y_range goes from {low[row]:.15g} to {high[row]:.15g} in data row {row + 1}; the "
+            "lower bound comes first, and one of them is finite."
         )
     is_open = np.isinf(low) & np.isinf(high)
     if np.any(is_open & np.isnan(values)):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ieql.model import FittedModel
 from ieql.report.equation_part import typeset
-from ieql.report.page import NO_TEXT, environment, package_file
+from ieql.report.templates import filled, markup, package_file
 from ieql.report.words import number
 
 __all__ = ["RunEntry", "batch_page"]
@@ -48,32 +48,14 @@ class RunEntry:
 def batch_page(title: str, entries: Sequence[RunEntry]) -> str:
     """Write the page as HTML text; it needs no network, no script and no other file."""
     rows = [row for entry in entries for row in _rows(entry)]
-    text: str = _template().render(
+    return filled(
+        "batch.html",
         title=title,
-        style=_markup(package_file("style.css")),
+        style=markup(package_file("style.css")),
         rows=rows,
         number=number,
-        counts=[(status, n) for status, n in _counts(entries).items() if n],
+        counts=Counter(entry.status for entry in entries).items(),
     )
-    return NO_TEXT.sub("\ufffd", text)
-
-
-@functools.cache
-def _template() -> Any:
-    return environment().from_string(package_file("batch.html"))
-
-
-def _markup(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)
-
-
-def _counts(entries: Sequence[RunEntry]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for entry in entries:
-        found[entry.status] = found.get(entry.status, 0) + 1
-    return found
 
 
 def _rows(entry: RunEntry) -> list[dict[str, Any]]:
@@ -100,7 +82,7 @@ def _found(model: FittedModel, output: int) -> dict[str, Any]:
     mean = model.mean_errors[output].get("validation", math.nan)
     share = c.rmse_validation / mean if mean > 0.0 else math.nan
     return {
-        "equation": _markup(typeset(c.expression, None)),
+        "equation": markup(typeset(c.expression, None)),
         "error": c.rmse_validation,
         "share": None if math.isnan(share) else f"{100 * share:.3g} %",
         "n_constants": c.n_constants,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
-import re
-from importlib import resources
 from typing import Any
 
 from ieql.doubts import ending, validation_sentence
@@ -22,13 +19,12 @@ from ieql.report.evidence import Evidence
 from ieql.report.findings import Findings
 from ieql.report.network_drawing import network_drawing
 from ieql.report.outlier_part import doubts, outlier_part
+from ieql.report.templates import filled, markup, package_file
 from ieql.report.views import frequencies
 from ieql.report.words import input_rules, number, preset_name, prohibitions, unit_name
 
-__all__ = ["NO_TEXT", "environment", "package_file", "page"]
+__all__ = ["page"]
 
-NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\ud800-\\udfff\\ufffe\\uffff]")
-"""Characters that HTML does not know, and halves of such that cannot be written to a file."""
 MAX_COLUMNS = 200
 """Columns listed in the summary of the data, at most."""
 MAX_UNUSED = 6
@@ -45,10 +41,11 @@ def page(model: FittedModel, evidence: Evidence | None = None) -> str:
     findings = Findings(model, evidence)
     script = package_file("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    text: str = _template().render(
+    return filled(
+        "template.html",
         title=", ".join(findings.model.targets),
-        style=_markup(package_file("style.css")),
-        script=_markup(script),
+        style=markup(package_file("style.css")),
+        script=markup(script),
         script_digest=digest,
         outputs=_outputs(findings),
         joint=_joint(findings),
@@ -61,33 +58,6 @@ def page(model: FittedModel, evidence: Evidence | None = None) -> str:
         run=_run(findings),
         number=number,
     )
-    return NO_TEXT.sub("\ufffd", text)
-
-
-@functools.cache  # to compile it takes longer than to fill it in
-def _template() -> Any:
-    return environment().from_string(package_file("template.html"))
-
-
-def environment() -> Any:
-    """Where templates are compiled: all that they are filled with is escaped."""
-    import jinja2
-
-    return jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
-def package_file(name: str) -> str:
-    """The text of a file that stands beside this one."""
-    return resources.files("ieql.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _markup(text: str) -> Any:
-    """Mark text of our own as safe: all of the user's in it has been escaped."""
-    from markupsafe import Markup
-
-    return Markup(text)
 
 
 # --- the parts of the page -----------------------------------------------------------------------
@@ -107,8 +77,8 @@ def _outputs(findings: Findings) -> list[dict[str, Any]]:
             {
                 "number": k,
                 "name": name,
-                "symbol": _markup(f"<math><mrow>{mathml_name(name)}</mrow></math>"),
-                "pareto": _markup(pareto_drawing(front, findings.model.selected[k], name, keys)),
+                "symbol": markup(f"<math><mrow>{mathml_name(name)}</mrow></math>"),
+                "pareto": markup(pareto_drawing(front, findings.model.selected[k], name, keys)),
                 "equations": equations,
                 "selected": findings.model.selected[k],
                 "doubts": doubts(findings, k),
@@ -168,7 +138,7 @@ def _joint(findings: Findings) -> Any:
     )
     shared = sum(place.shared for place in network.places)
     return {
-        "drawing": _markup(network_drawing(network)),
+        "drawing": markup(network_drawing(network)),
         "n_shared": shared,
         "sentence": findings.model.whole().sentence(),
     }
