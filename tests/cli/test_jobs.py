@@ -8,10 +8,10 @@ from ieql.cli.jobs import read_jobs
 from ieql.errors import IeqlError
 
 
-def jobs_of(tmp_path, text, name="jobs.yaml", **more):
+def jobs_of(tmp_path, text, name="jobs.yaml"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    return read_jobs(path, more)
+    return read_jobs(path)
 
 
 def test_jobs_of_yaml_with_defaults(tmp_path):
@@ -25,18 +25,25 @@ def test_jobs_of_yaml_with_defaults(tmp_path):
         """,
     )
     assert first.name == "a-torque"
-    assert first.arguments == ("a.csv", "--time=20", "--prior=motor", "--target=torque", "--units")
+    assert first.arguments == (
+        "--time=20",
+        "--prior=motor",
+        "--target=torque",
+        "--units",
+        "--",
+        "a.csv",
+    )
     assert second.name == "both"
     assert second.arguments == (
-        *("b.csv", "c.csv", "--time=5", "--prior=motor"),
-        *("--target=power", "--target=speed"),
+        *("--time=5", "--prior=motor", "--target=power", "--target=speed"),
+        *("--", "b.csv", "c.csv"),
     )
     assert [path.name for path in second.files] == ["b.csv", "c.csv"]
 
 
 def test_a_list_of_jobs_needs_no_heading(tmp_path):
     (job,) = jobs_of(tmp_path, "- {data: a.csv, target: y}")
-    assert job.arguments == ("a.csv", "--target=y")
+    assert job.arguments == ("--target=y", "--", "a.csv")
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -44,8 +51,8 @@ def test_jobs_of_a_table(tmp_path, delimiter):
     rows = [["data", "target", "at_least", "units"], ["a.csv", "y", "3", "yes"], ["b.csv", "z"]]
     text = "\n".join(delimiter.join(row) for row in rows) + "\n\n"
     first, second = jobs_of(tmp_path, text, "jobs.csv")
-    assert first.arguments == ("a.csv", "--target=y", "--at-least=3", "--units")
-    assert second.arguments == ("b.csv", "--target=z")
+    assert first.arguments == ("--target=y", "--at-least=3", "--units", "--", "a.csv")
+    assert second.arguments == ("--target=z", "--", "b.csv")
 
 
 def test_a_prior_is_a_file_of_the_job_if_there_is_one(tmp_path):
@@ -58,12 +65,9 @@ def test_a_prior_is_a_file_of_the_job_if_there_is_one(tmp_path):
     assert [path.name for path in preset.files] == ["b.csv"]
 
 
-def test_options_for_all_give_way_to_a_jobs_own(tmp_path):
-    first, second = jobs_of(
-        tmp_path, "[{data: a.csv, target: y}, {data: b.csv, target: y, jobs: 3}]", jobs="1"
-    )
-    assert "--jobs=1" in first.arguments
-    assert "--jobs=3" in second.arguments
+def test_a_file_whose_name_begins_with_a_dash_is_no_option(tmp_path):
+    (job,) = jobs_of(tmp_path, "- {data: -a.csv, target: y, name: a}")
+    assert job.arguments[-2:] == ("--", "-a.csv")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,10 @@ def test_options_for_all_give_way_to_a_jobs_own(tmp_path):
         ("- {data: a.csv, target: y, time: true}", "time takes a text or a number, not True"),
         ("- {data: a.csv, target: y, out: here}", "no option 'out'"),
         ("- {data: a.csv, target: y, name: ../x}", "'../x' cannot be the name"),
-        ("- {data: a.csv, target: y, name: logs}", "'logs' cannot be the name"),
+        ("- {data: a.csv, target: y, name: Logs}", "'Logs' cannot be the name"),
+        ("- {data: a.csv, target: y, name: index.html}", "'index.html' cannot be the name"),
+        ("- {data: [null], target: y}", "data takes a text or a number, not None"),
+        ('- {data: "a\\0.csv", target: y, name: a}', "data takes a text or a number"),
         ("[{data: a.csv, target: y}, {data: A.csv, target: y}]", "jobs 1 and 2 are both called"),
         ("jobs: [", "is not a YAML file"),
     ],

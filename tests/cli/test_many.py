@@ -42,7 +42,7 @@ def test_jobs_are_fitted_compared_and_not_fitted_twice(jobs, tmp_path):
     assert read_model(out / "a-y" / "model.json").targets == ("y",)
 
     jobs.write_text(jobs.read_text().replace("torque", "z"))
-    again = ieql("fit-many", jobs, "--out", out)
+    again = ieql("fit-many", jobs, "--out", out, "--at-once", 2)  # no reason to do all anew
     assert again.exit_code == 0, again.output
     assert "3 jobs, 2 of them done before" in again.stdout
     assert "[1/3]" not in again.output

@@ -21,7 +21,7 @@ def stop(*_):
     print("Interrupted.")
     sys.exit(130)
 signal.signal(signal.SIGINT, stop)
-data, how, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
+data, how, out = sys.argv[-2], sys.argv[-1], pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
 out.mkdir(exist_ok=True)
 (out / "run.json").write_text("{}")
 with open("began.txt", "a") as file:
@@ -50,7 +50,7 @@ def batch_of(tmp_path):
 
 def run(batch, at_once=1, **more):
     told = []
-    batch.run(at_once, lambda b, name: told.append((name, b.progress[name].status)), **more)
+    batch.run(at_once, lambda name: told.append((name, batch.progress[name].status)), **more)
     return told
 
 

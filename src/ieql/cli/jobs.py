@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from ieql.run.fit_batch import Job
 
-__all__ = ["read_jobs"]
+__all__ = ["PAGE", "read_jobs"]
+
+PAGE = "index.html"
+"""The page of a batch, beside its run folders."""
 
 TABLES = (".csv", ".tsv", ".txt")
 DELIMITERS = ",;\t"
@@ -24,11 +27,13 @@ OF_THE_BATCH = ("out", "overwrite", "help")
 """Options of ``ieql fit`` that a batch gives itself."""
 FILES = ("data", "domain", "extrapolation", "prior")
 """Options that may name files."""
+TAKEN = ("logs", "batch.json", PAGE)
+"""Names in the folder of a batch that are no run's."""
 NAME = re.compile(r"[\w+][\w.+ -]*")
 EXAMPLE = "lines like '- {data: bench.csv, target: torque}' under 'jobs:'"
 
 
-def read_jobs(path: Path, more: Mapping[str, str] | None = None) -> list[Job]:
+def read_jobs(path: Path) -> list[Job]:
     """The jobs of a file, all of them checked as far as that is possible before a fit.
 
     Parameters
@@ -36,11 +41,9 @@ def read_jobs(path: Path, more: Mapping[str, str] | None = None) -> list[Job]:
     path : Path
         YAML with ``jobs``, a list of mappings, and perhaps ``defaults``; or a table. Keys and
         columns are the options of ``ieql fit`` without dashes, ``data`` and ``name``.
-    more : mapping, optional
-        Options for jobs that do not give them.
     """
     command = _fit_command()
-    jobs = [_job(entry, k, path, command) for k, entry in enumerate(_entries(path, more or {}))]
+    jobs = [_job(entry, k, path, command) for k, entry in enumerate(_entries(path))]
     seen: dict[str, int] = {}
     for k, job in enumerate(jobs):
         folded = job.name.casefold()  # some file systems do not tell them apart
@@ -61,7 +64,7 @@ def _fit_command() -> TyperCommand:
     return typer.main.get_command(app).commands["fit"]  # type: ignore[attr-defined,no-any-return]
 
 
-def _entries(path: Path, more: Mapping[str, str]) -> list[dict[str, Any]]:
+def _entries(path: Path) -> list[dict[str, Any]]:
     """What the file says of each job, in the words of the options, defaults filled in."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -76,14 +79,17 @@ def _entries(path: Path, more: Mapping[str, str]) -> list[dict[str, Any]]:
         defaults, entries = _of_yaml(text, path)
     if not entries:
         raise IeqlError(f"{str(path)!r} holds no job; write {EXAMPLE}.")
-    return [{**more, **defaults, **entry} for entry in entries]
+    return [{**defaults, **entry} for entry in entries]
 
 
 def _rows(text: str, path: Path) -> list[dict[str, Any]]:
     lines = text.splitlines()
     header = lines[0] if lines else ""
     delimiter = max(DELIMITERS, key=header.count)
-    names, *rows = list(csv.reader(lines, delimiter=delimiter)) or [[]]
+    try:
+        names, *rows = list(csv.reader(lines, delimiter=delimiter)) or [[]]
+    except csv.Error as error:
+        raise IeqlError(f"{str(path)!r} is not a table: {error}.") from error
     if "data" not in map(str.strip, names):
         raise IeqlError(f"{str(path)!r} has no column 'data'; each row names the file of a job.")
     entries = []
@@ -142,7 +148,7 @@ def _job(entry: Mapping[str, Any], number: int, path: Path, command: TyperComman
     data = [Path(str(file)) for file in _as_list(entry["data"])]
     targets = [t.strip() for text in _as_list(entry["target"]) for t in str(text).split(",")]
     name = str(entry.get("name") or default_folder(data[0], targets, len(data)).name).strip()
-    if not NAME.fullmatch(name) or name == "logs":
+    if not NAME.fullmatch(name) or name.casefold() in TAKEN:
         raise IeqlError(
             f"{where}: {shown(name)} cannot be the name of its run folder; use letters, digits, "
             "'-', '_' and '.'."
@@ -154,7 +160,7 @@ def _arguments(entry: Mapping[str, Any], where: str, command: TyperCommand) -> l
     """A job as arguments of ``ieql fit``."""
     options = {p.opts[0].lstrip("-"): p for p in command.params if p.param_type_name == "option"}
     known = [name for name in options if name not in OF_THE_BATCH]
-    arguments = [str(file) for file in _as_list(entry["data"])]
+    arguments: list[str] = []
     for key, value in entry.items():
         if key in ("data", "name"):
             continue
@@ -166,7 +172,8 @@ def _arguments(entry: Mapping[str, Any], where: str, command: TyperCommand) -> l
             arguments += [f"--{key}"] * _truth(value, f"{where}: {key}")
         elif value is not None:
             arguments += [f"--{key}={_text(own, f'{where}: {key}')}" for own in _as_list(value)]
-    return arguments
+    data = [_text(file, f"{where}: data") for file in _as_list(entry["data"])]
+    return [*arguments, "--", *data]  # the name of a file may begin with a dash
 
 
 def _check(arguments: Sequence[str], where: str, command: TyperCommand) -> None:
@@ -194,7 +201,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _text(value: Any, where: str) -> str:
-    if isinstance(value, bool | dict | list):
+    if value is None or isinstance(value, bool | dict | list) or "\0" in str(value):
         raise IeqlError(f"{where} takes a text or a number, not {shown(value)}.")
     return str(value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
@@ -10,6 +9,7 @@ from urllib.parse import quote
 import typer
 
 from ieql.cli.app import app, examples, plain_speech
+from ieql.cli.jobs import PAGE, read_jobs
 from ieql.console import visible
 from ieql.errors import IeqlError, counted
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ieql.run.fit_batch import Batch
 
 __all__ = ["fit_many"]
-
-PAGE = "index.html"
 
 
 @app.command(
@@ -50,12 +48,12 @@ def fit_many(
     ] = False,
 ) -> None:
     """Run many fits as one queue, with a page that compares them; the same again continues."""
-    from ieql.cli.jobs import read_jobs
-    from ieql.run.fit_batch import DONE, FAILED, Batch
+    from ieql.run.fit_batch import DONE, FAILED, FIT, Batch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    share = {} if at_once == 1 else {"jobs": str(max(1, (cores or 1) // at_once))}
-    batch = Batch(out or Path("runs") / jobs.stem, read_jobs(jobs, share), jobs.resolve().parent)
+    # In front of a job's own options, which so come last and hold.
+    command = (*FIT, *_share_of_cores(at_once))
+    folder, place = out or Path("runs") / jobs.stem, jobs.resolve().parent
+    batch = Batch(folder, read_jobs(jobs), place, command)
     done = 0 if overwrite else sum(p.status == DONE for p in batch.progress.values())
     before = f", {done} of them done before" if done else ""
     typer.echo(visible(f"{counted(len(batch.jobs), 'job')}{before}; {batch.folder / PAGE}"))
@@ -70,8 +68,17 @@ def fit_many(
     if failed:
         raise IeqlError(
             f"{counted(len(failed), 'job')} of {len(batch.jobs)} failed: {', '.join(failed)}. "
-            f"What is mended is done by the same command again."
+            "Mend what is said above and run the same command again; the others stay as they are."
         )
+
+
+def _share_of_cores(at_once: int) -> list[str]:
+    """The processes of each of several fits, as an option of ``ieql fit``."""
+    if at_once == 1:
+        return []
+    from joblib import cpu_count
+
+    return [f"--jobs={max(1, cpu_count() // at_once)}"]
 
 
 class _Page:
@@ -81,12 +88,12 @@ class _Page:
         self.batch, self.title = batch, title
         self.models: dict[str, FittedModel | None] = {}
 
-    def tell(self, batch: Batch, name: str) -> None:
+    def tell(self, name: str) -> None:
         """Say that a job has begun, or how it ended."""
         from ieql.run.fit_batch import DONE, FAILED, RUNNING
 
-        progress = batch.progress[name]
-        place = f"[{[job.name for job in batch.jobs].index(name) + 1}/{len(batch.jobs)}] {name}"
+        progress, names = self.batch.progress[name], [job.name for job in self.batch.jobs]
+        place = f"[{names.index(name) + 1}/{len(names)}] {name}"
         self.models.pop(name, None)
         if progress.status == RUNNING:
             typer.echo(visible(f"{place}: searching"), err=True)
@@ -140,12 +147,8 @@ class _Page:
         model = self._model(name)
         if model is None:
             return []
+        chosen = [model.candidate(output=k) for k in range(len(model.targets))]
         return [
-            f"{target} = {expression.text()} (error {candidate.rmse_validation:.4g})"
-            for target, expression, candidate in zip(
-                model.targets,
-                model.expressions(),
-                (model.candidate(output=k) for k in range(len(model.targets))),
-                strict=True,
-            )
+            f"{target} = {c.equation(False).text()} (error {c.rmse_validation:.4g})"
+            for target, c in zip(model.targets, chosen, strict=True)
         ]

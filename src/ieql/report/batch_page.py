@@ -78,7 +78,7 @@ def _rows(entry: RunEntry) -> list[dict[str, Any]]:
 
 def _found(model: FittedModel, output: int) -> dict[str, Any]:
     """The selected equation of an output, and how good it is."""
-    c = model.fronts[output][model.selected[output]]
+    c = model.candidate(output=output)
     mean = model.mean_errors[output].get("validation", math.nan)
     share = c.rmse_validation / mean if mean > 0.0 else math.nan
     return {

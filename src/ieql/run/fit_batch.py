@@ -24,7 +24,7 @@ from ieql.files import read_json, save_text
 from ieql.run.folder import RunFolder
 from ieql.run.lock import locked
 
-__all__ = ["DONE", "FAILED", "RUNNING", "STOPPED", "WAITING", "Batch", "Job", "Progress"]
+__all__ = ["DONE", "FAILED", "FIT", "RUNNING", "STOPPED", "WAITING", "Batch", "Job", "Progress"]
 
 BATCH, LOGS = "batch.json", "logs"
 FORMAT = 1
@@ -103,7 +103,7 @@ class Batch:
     place : Path
         The working directory of the fits: their relative paths start there.
     command : sequence of str
-        What does a job, in front of its arguments.
+        What does a job, in front of its arguments; how many processes it has is no part of a job.
     """
 
     def __init__(
@@ -120,9 +120,7 @@ class Batch:
             for name, digest in digests.items()
         }
 
-    def run(
-        self, at_once: int, tell: Callable[[Batch, str], None], *, overwrite: bool = False
-    ) -> None:
+    def run(self, at_once: int, tell: Callable[[str], None], *, overwrite: bool = False) -> None:
         """Do all jobs that are not done, so many at once; Ctrl-C lets the running ones finish up.
 
         Parameters
@@ -130,7 +128,7 @@ class Batch:
         at_once : int
             Fits that run side by side.
         tell : callable
-            Called with this batch and the name of a job whenever one has begun or ended.
+            Called with the name of a job whenever one has begun or ended.
         overwrite : bool
             Whether all jobs are done anew.
         """
@@ -153,10 +151,10 @@ class Batch:
                         log = logs.enter_context(self.log(job.name).open("wb"))
                         running[job.name] = self._begun(job, log, overwrite), time.monotonic()
                         self._note(job.name, replace(self.progress[job.name], status=RUNNING))
-                        tell(self, job.name)
+                        tell(job.name)
                     for name in [n for n, (fit, _) in running.items() if fit.poll() is not None]:
                         self._end(name, *running.pop(name))
-                        tell(self, name)
+                        tell(name)
                     time.sleep(LOOK)
             finally:
                 for fit, _ in running.values():
@@ -177,10 +175,9 @@ class Batch:
 
     def _begun(self, job: Job, log: Any, overwrite: bool) -> subprocess.Popen[bytes]:
         """A fit that has begun, or continues where it was stopped."""
-        command = [*self.command, *job.arguments]
-        command += ["--out", str(self.run_folder(job.name).resolve())]
+        own = ["--out", str(self.run_folder(job.name).resolve())] + ["--overwrite"] * overwrite
         return subprocess.Popen(
-            command + ["--overwrite"] * overwrite,
+            [*self.command, *own, *job.arguments],
             cwd=self.place,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -70,8 +70,8 @@ def starts(task: Task, archive: Archive) -> list[Candidate]:
     """Where to look from: the best guesses, each as it is and without one of its terms.
 
     Of a few guesses also one that explains nothing: without a wrong term that has a pole among the
-    rows it may. A pure function of the task's guesses, so that a search that was stopped goes on
-    with the same.
+    rows it may. They depend on the task and the mean's error alone, so that a search that was
+    stopped goes on with the same.
     """
     guesses = believed(task, archive) if are_many(task) else [e for _, e in _ordered(task)]
     limit = _little(archive)

@@ -347,7 +347,7 @@ def _cover_what_is_due(state: FastState, budget: Budget) -> bool:
     return True
 
 
-def _group_by_units(state: FastState, k: int, budget: Budget, share: float = 1.0) -> None:
+def _group_by_units(state: FastState, k: int, budget: Budget, share: float) -> None:
     """Groups of inputs that physical units tell, where there is a rule about them.
 
     `share` is that of the target among those that have not had their turn.
